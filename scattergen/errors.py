@@ -1,0 +1,93 @@
+"""The exceptions: one small tree, each with attributes for programs and a text for people.
+
+Where Python has a class that callers already catch (``ValueError``, ``TypeError``, ``IndexError``),
+ours derives from it too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class ScattergenError(Exception):
+    """Anything that scattergen refuses or fails to do."""
+
+
+class SpecError(ScattergenError, ValueError):
+    """A descriptor that names no kernel: which field, its value, and what is allowed."""
+
+    def __init__(self, field: str, value: object, allowed: str) -> None:
+        super().__init__(field, value, allowed)
+        self.field, self.value, self.allowed = field, value, allowed
+
+    def __str__(self) -> str:
+        return f"{self.field}={self.value!r}: allowed is {self.allowed}"
+
+
+class SettingError(ScattergenError, ValueError):
+    """An environment variable or a setting with a value that means nothing."""
+
+
+class ShapeError(ScattergenError, ValueError):
+    """Arrays whose shapes do not fit the operator, or an attribute that does not fit the arrays."""
+
+
+class DTypeError(ScattergenError, TypeError):
+    """An array (or another object) whose type the operator does not take."""
+
+
+class IndexOutOfBounds(ScattergenError, IndexError):
+    """Index values outside of their dim.
+
+    ``positions`` are the first few places in ``indices`` (tuples), ``values`` what stands there, and
+    ``limits`` the half-open range ``(-size, size)`` that each had to lie in.
+    """
+
+    def __init__(
+        self,
+        operator: str,
+        positions: tuple[tuple[int, ...], ...],
+        values: tuple[int, ...],
+        limits: tuple[tuple[int, int], ...],
+    ) -> None:
+        super().__init__(operator, positions, values, limits)
+        self.operator, self.positions, self.values, self.limits = operator, positions, values, limits
+
+    def __str__(self) -> str:
+        if not self.positions:
+            return f"{self.operator}: indices changed while the call was reading them"
+        place = ", ".join(map(str, self.positions[0]))
+        low, high = self.limits[0]
+        allowed = f"in [{low}, {high - 1}]" if high else "possible: that dim of data has size 0"
+        more = f" ({len(self.positions) - 1} more found)" if len(self.positions) > 1 else ""
+        return f"{self.operator}: indices[{place}] is {self.values[0]}, allowed is {allowed}{more}"
+
+
+class CompilerNotFound(ScattergenError, RuntimeError):
+    """No C compiler where one was looked for."""
+
+
+class CompileError(ScattergenError, RuntimeError):
+    """The C compiler failed: the kernel, the command, what the compiler said, where the source lies."""
+
+    def __init__(self, spec: str, command: tuple[str, ...], output: str, source_path: Path, why: str) -> None:
+        super().__init__(spec, command, output, source_path, why)
+        self.spec, self.command, self.output = spec, command, output
+        self.source_path, self.why = source_path, why
+
+    def __str__(self) -> str:
+        said = "\n".join(f"  {line}" for line in self.output.strip().splitlines()[-40:])
+        return (
+            f"{self.spec}: {self.why}\n{said}\n"
+            f"  command: {' '.join(self.command)}\n"
+            f"  source:  {self.source_path}\n"
+            "  If your compiler works otherwise, this is a bug in scattergen: please report the lines above."
+        )
+
+
+class CacheError(ScattergenError, RuntimeError):
+    """The kernel store cannot be trusted or used; the text says which directory and what to do."""
+
+
+class KernelUnavailable(ScattergenError, RuntimeError):
+    """A kernel is neither loaded, nor ahead of time, nor in the store, and a setting forbids building it."""
