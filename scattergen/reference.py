@@ -60,7 +60,7 @@ def _check(indices: Array, sizes: tuple[int, ...], operator: str) -> None:
 
 
 def _prepare(data: Array, updates: Array, reduction: str) -> tuple[Array, Array, Combine]:
-    """Return the result before its first update, the updates, and ``f``; bools as bytes (any but 0 is true)."""
+    """Return the result before any update, the updates, and ``f``; bools as bytes (any but 0 is true)."""
     kind = data.dtype.kind
     if kind == "b":
         data, updates = data.view(np.uint8), updates.view(np.uint8)
