@@ -6,17 +6,24 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 
-def run(
-    command: tuple[str, ...], folder: Path, environment: dict[str, str], timeout: float
-) -> tuple[str, str]:
-    """Run `command` in `folder`; return why it failed ("" where it did not) and what it said.
+class Ended(NamedTuple):
+    """How a program ended: "" or how it failed ("exited with status 1"), and what it said."""
 
-    No shell, no input. `timeout` is in seconds, 0 is no limit; when it is over, or when an exception
-    such as KeyboardInterrupt arrives, the program's whole process group is ended.
+    failure: str
+    output: str
+    said_no: bool = False
+    """Whether it failed by its own decision, not by a signal, the time limit, or for not being there."""
+
+
+def run(command: tuple[str, ...], folder: Path, environment: dict[str, str], timeout: float) -> Ended:
+    """Run `command` in `folder`: no shell, no input, output and errors in one text.
+
+    `timeout` is in seconds, 0 is no limit; when it is over, or when an exception such as
+    KeyboardInterrupt arrives, the program's whole process group is ended.
     """
-    name = Path(command[0]).name
     try:
         process = subprocess.Popen(
             command,
@@ -28,21 +35,21 @@ def run(
             start_new_session=True,
         )
     except OSError as problem:
-        return f"{name} cannot be started: {problem}", ""
+        return Ended(f"cannot be started: {problem}", "")
     try:
-        said, _ = process.communicate(timeout=timeout or None)
+        said = process.communicate(timeout=timeout or None)[0].decode(errors="replace")
     except subprocess.TimeoutExpired:
-        return f"{name} did not end in {timeout:g} s and was stopped", _stop(process).decode(errors="replace")
+        return Ended(f"did not end in {timeout:g} s and was stopped", _stop(process).decode(errors="replace"))
     except BaseException:
         # Being in a session of its own, it does not hear the Ctrl-C that we heard.
         _stop(process)
         raise
     status = process.returncode
     if status == 0:
-        failure = ""
-    else:
-        failure = f"{name} " + (f"exited with status {status}" if status > 0 else f"died of signal {-status}")
-    return failure, said.decode(errors="replace")
+        return Ended("", said)
+    if status < 0:
+        return Ended(f"died of signal {-status}", said)
+    return Ended(f"exited with status {status}", said, said_no=True)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> bytes:

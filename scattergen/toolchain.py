@@ -45,6 +45,10 @@ _REFUSED = {
 """Flags of users that change results, with the reason to give."""
 
 
+class Refusal(CompileError):
+    """The compiler ended by itself and said no; one that hung, crashed or could not start says nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compiler:
     """A C compiler that is there.
@@ -215,13 +219,15 @@ def compile_library(
     work = private / ".compiler"
     work.mkdir(exist_ok=True)
     try:
-        failure, output = process.run(command, private, _environment(work, scratch or work), timeout)
+        ended = process.run(command, private, _environment(work, scratch or work), timeout)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    if not failure and not library.is_file():
-        failure = f"{Path(command[0]).name} ended well, but wrote no library"
-    if failure:
-        raise CompileError(spec, command, output, source, failure)
+    name = Path(command[0]).name
+    if ended.failure:
+        error = Refusal if ended.said_no else CompileError
+        raise error(spec, command, ended.output, source, f"{name} {ended.failure}")
+    if not library.is_file():
+        raise CompileError(spec, command, ended.output, source, f"{name} ended well, but wrote no library")
     return time.perf_counter() - began
 
 
