@@ -60,7 +60,7 @@ def trouble(root: Path, *, shared: bool) -> str:
         except FileNotFoundError:
             continue
         except OSError as problem:
-            return str(problem)
+            return f"{problem}; set SCATTERGEN_CACHE_DIR to another place"
         why = _distrust(folder, status, shared)
         if why:
             return f"{folder} {why}"

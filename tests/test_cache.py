@@ -1,4 +1,4 @@
-"""The store, with plain bytes for libraries: nothing here is ever loaded. (test_build.py loads.)"""
+"""The store, with plain bytes for libraries: nothing here is ever loaded. Loading is for test_build.py."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can hand files
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(cache, "_warned", set())
+    monkeypatch.setattr(cache_root, "_private", {})
     yield
 
 
@@ -426,7 +427,11 @@ print(caught[0].message)
 
 
 def test_home_unset_with_a_name_is_found_in_the_user_database(tmp_path: Path) -> None:
-    code = "import os, pwd; from scattergen import cache_root; print(cache_root.choose('', {}), pwd.getpwuid(os.getuid())[5])"
+    code = """
+import os, pwd
+from scattergen import cache_root
+print(cache_root.choose("", {}), pwd.getpwuid(os.getuid()).pw_dir)
+"""
     environment = {name: text for name, text in os.environ.items() if name != "HOME"}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
@@ -597,7 +602,9 @@ with locks.advice(Path(sys.argv[1]), timeout=1, what="x") as held:
     time.sleep(60)
 """
     path = root / "locks" / KEY[:2]
-    holder = subprocess.Popen([sys.executable, "-c", code, str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
     try:
         assert holder.stdout and holder.stdout.readline() == "True\n"
         with locks.advice(path, timeout=0.1, what="x") as held:
@@ -648,7 +655,9 @@ def test_a_file_system_without_locks(root: Path, number: int, monkeypatch: pytes
     assert opened(root).build(KERNEL, KEY, making()).is_file()
 
 
-def test_who_waits_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_who_waits_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(locks, "_PATIENCE", 0.02)
     with (
         locks.advice(tmp_path / "lock", timeout=1, what="x"),

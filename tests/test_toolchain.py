@@ -208,7 +208,7 @@ def test_zig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ctypes.CDLL(str(tmp_path / "kernel.so")).answer() == 42
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kernel.c", "kernel.so", "zig"]
     build(openmp=False, cpu="x86-64-v2" if os.uname().machine == "x86_64" else "baseline")
-    loop = "#pragma omp parallel for\n    for (int i = 0; i < 4; i++)\n        (void)i;\n    return 42;"
+    loop = "\n#pragma omp parallel for\n    for (int i = 0; i < 4; i++)\n        (void)i;\n    return 42;"
     (tmp_path / "kernel.c").write_text(SOURCE.replace("return 42;", loop))
     with pytest.raises(toolchain.Refusal, match="__kmpc"):
         build(openmp=True, cpu="native")
