@@ -12,24 +12,25 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 def contiguous(array: Array) -> Array:
     """Return the values in C order."""
-    return np.ascontiguousarray(array).reshape(array.shape)
+    return np.array(array, order="C")
 
 
 def fortran(array: Array) -> Array:
     """Return the values in Fortran order."""
-    return np.asfortranarray(array)
+    return np.array(array, order="F")
 
 
 def strided(array: Array) -> Array:
     """Return the values with a gap in every axis: each second element of a larger buffer."""
-    view = np.zeros([2 * size for size in array.shape], array.dtype)[(slice(None, None, 2),) * array.ndim]
+    big = np.zeros([2 * size for size in array.shape], array.dtype)
+    view = big[(..., *(slice(None, None, 2),) * array.ndim)]
     view[...] = array
     return view
 
 
 def negative(array: Array) -> Array:
     """Return the values with every stride negative."""
-    flip = (slice(None, None, -1),) * array.ndim
+    flip = (..., *(slice(None, None, -1),) * array.ndim)
     return array[flip].copy()[flip]
 
 

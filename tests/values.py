@@ -84,4 +84,4 @@ def indices(
         found = np.sort(found % size, axis=0)
     if style == "run":
         found = np.broadcast_to(found[..., :1], shape)
-    return np.array(found, dtype)
+    return np.array(found, dtype, order="C")
