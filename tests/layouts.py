@@ -21,9 +21,10 @@ def fortran(array: Array) -> Array:
 
 
 def strided(array: Array) -> Array:
-    """Return the values with a gap in every axis: each second element of a larger buffer."""
-    big = np.zeros([2 * size for size in array.shape], array.dtype)
-    view = big[(..., *(slice(None, None, 2),) * array.ndim)]
+    """Return the values with a gap in each of the last eight axes: each second element of a buffer."""
+    steps = [2 if array.ndim - axis <= 8 else 1 for axis in range(array.ndim)]
+    big = np.zeros([step * size for step, size in zip(steps, array.shape, strict=True)], array.dtype)
+    view = big[(..., *(slice(None, None, step) for step in steps))]
     view[...] = array
     return view
 

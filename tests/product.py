@@ -187,7 +187,7 @@ ANY_FORM = ("rows", "lanes", "slices", "elements", "strided")
 
 
 def kernel_words(dtype: str, reduction: str) -> tuple[str, str]:
-    """Return the element and operation of the kernel that must answer; types share one where all bits agree."""
+    """Return the element and operation of the right kernel: one for all types whose bits agree."""
     if reduction == "none":
         return f"w{8 * values.DTYPES[dtype].itemsize}", "none"
     if dtype == "bool":
