@@ -10,9 +10,9 @@ import numpy as np
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
-def contiguous(array: Array) -> Array:
-    """Return the values in C order."""
-    return np.array(array, order="C")
+def plain(array: Array) -> Array:
+    """Return the array as it is."""
+    return array
 
 
 def fortran(array: Array) -> Array:
@@ -59,10 +59,10 @@ def swapped(array: Array) -> Array:
 
 
 def read_only(array: Array) -> Array:
-    """Return the values in an array that cannot be written."""
-    array = array.copy()
-    array.setflags(write=False)
-    return array
+    """Return a view that cannot be written."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
 
 
 def broadcast(array: Array) -> Array:

@@ -99,7 +99,7 @@ def calls(draw: st.DrawFn, low: int = 1, high: int = 8) -> Call:
         beyond = draw(st.sampled_from(BAD_OFFSETS))
         value = limit + beyond if draw(st.booleans()) else -limit - 1 - beyond
         indices[place] = np.clip(value, np.iinfo(index).min, np.iinfo(index).max)
-    lay = draw(st.sampled_from((layouts.contiguous, layouts.strided, layouts.negative, layouts.fortran)))
+    lay = draw(st.sampled_from((layouts.plain, layouts.strided, layouts.negative, layouts.fortran)))
     data = lay(values.elements(chance, shape, dtype, 0.05))
     updates = lay(values.elements(chance, updated, dtype, 0.05))
     return Call(op, data, lay(indices), updates, axis, draw(st.sampled_from(REDUCTIONS)))
@@ -147,7 +147,7 @@ def test_the_highest_rank() -> None:
 
 
 @settings(max_examples=150)
-@given(calls(), st.sampled_from([layouts.contiguous, layouts.strided, layouts.negative, layouts.fortran]))
+@given(calls(), st.sampled_from([layouts.plain, layouts.strided, layouts.negative, layouts.fortran]))
 def test_out_elsewhere(call: Call, lay: Any) -> None:
     out = lay(np.full(call.data.shape, 77, call.data.dtype))
     check(call, out, (call.data, call.indices, call.updates))
@@ -230,7 +230,7 @@ def test_the_reference_is_the_plain_loop_in_each_type(tag: str, reduction: str) 
 def test_the_first_bad_index_is_named_in_every_layout() -> None:
     plain = np.zeros((40, 60), np.int64)
     plain[7, 11], plain[30, 2] = 5, -6
-    for lay in (layouts.contiguous, layouts.fortran, layouts.strided, layouts.negative, layouts.packed):
+    for lay in (layouts.plain, layouts.fortran, layouts.strided, layouts.negative, layouts.packed):
         for axis in (0, 1):
             with pytest.raises(IndexOutOfBounds) as caught:
                 scattergen.scatter_elements(
