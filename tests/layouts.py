@@ -10,26 +10,28 @@ import numpy as np
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
-def contiguous(array: Array) -> Array:
-    """Return the values in C order."""
-    return np.ascontiguousarray(array).reshape(array.shape)
+def plain(array: Array) -> Array:
+    """Return the array as it is."""
+    return array
 
 
 def fortran(array: Array) -> Array:
     """Return the values in Fortran order."""
-    return np.asfortranarray(array)
+    return np.array(array, order="F")
 
 
 def strided(array: Array) -> Array:
-    """Return the values with a gap in every axis: each second element of a larger buffer."""
-    view = np.zeros([2 * size for size in array.shape], array.dtype)[(slice(None, None, 2),) * array.ndim]
+    """Return the values with a gap in each of the last eight axes: each second element of a buffer."""
+    steps = [2 if array.ndim - axis <= 8 else 1 for axis in range(array.ndim)]
+    big = np.zeros([step * size for step, size in zip(steps, array.shape, strict=True)], array.dtype)
+    view = big[(..., *(slice(None, None, step) for step in steps))]
     view[...] = array
     return view
 
 
 def negative(array: Array) -> Array:
     """Return the values with every stride negative."""
-    flip = (slice(None, None, -1),) * array.ndim
+    flip = (..., *(slice(None, None, -1),) * array.ndim)
     return array[flip].copy()[flip]
 
 
@@ -57,10 +59,10 @@ def swapped(array: Array) -> Array:
 
 
 def read_only(array: Array) -> Array:
-    """Return the values in an array that cannot be written."""
-    array = array.copy()
-    array.setflags(write=False)
-    return array
+    """Return a view that cannot be written."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
 
 
 def broadcast(array: Array) -> Array:

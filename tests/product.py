@@ -41,7 +41,7 @@ VERSIONS: tuple[tuple[str, int, tuple[str, ...]], ...] = (
 
 INDEX_TYPES = {"i32": np.dtype(np.int32), "i64": np.dtype(np.int64)}
 
-_ALL = (layouts.contiguous, *layouts.HURTFUL)
+_ALL = (layouts.plain, *layouts.HURTFUL)
 
 LAYOUTS: dict[str, Layout] = {
     **{lay.__name__: (lay, lay, lay) for lay in _ALL},
@@ -176,7 +176,7 @@ def _wrong_kernel(item: Combination, explanation: Any, want: Array) -> str:
     element, operation = kernel_words(item.dtype, item.reduction)
     if not re.fullmatch(rf"{element}_{item.index}(_k\d+)?_{operation}", rest):
         return f"answered by {found}, whose element, index or operation is wrong"
-    plain = item.layout in ("contiguous", "read_only")
+    plain = item.layout in ("plain", "read_only")
     if form not in (item.scenario.forms if plain else (*item.scenario.forms, *ANY_FORM)):
         return f"answered by {found}, which is not of form {' or '.join(item.scenario.forms)}"
     return ""
@@ -187,7 +187,7 @@ ANY_FORM = ("rows", "lanes", "slices", "elements", "strided")
 
 
 def kernel_words(dtype: str, reduction: str) -> tuple[str, str]:
-    """Return the element and operation of the kernel that must answer; types share one where all bits agree."""
+    """Return the element and operation of the right kernel: one for all types whose bits agree."""
     if reduction == "none":
         return f"w{8 * values.DTYPES[dtype].itemsize}", "none"
     if dtype == "bool":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -74,14 +75,16 @@ def indices(
     size = np.array(sizes, np.int64)
     if not np.prod(shape):
         return np.zeros(shape, dtype)
+    flat = (math.prod(shape) // size.size, size.size)  # NumPy's random numbers stop at 32 dims
     if style == "ends":
-        found = np.choose(random.integers(0, 4, shape), [-size, -1 + 0 * size, 0 * size, size - 1])
+        found = np.choose(random.integers(0, 4, flat), [-size, -1 + 0 * size, 0 * size, size - 1])
     elif style == "same":
-        found = np.broadcast_to(size // 2 - random.integers(0, 2) * size, shape)
+        found = np.broadcast_to(size // 2 - random.integers(0, 2) * size, flat)
     else:
-        found = random.integers(-size, size, shape)
+        found = random.integers(-size, size, flat)
+    found = found.reshape(shape)
     if style == "sorted":
         found = np.sort(found % size, axis=0)
     if style == "run":
         found = np.broadcast_to(found[..., :1], shape)
-    return np.array(found, dtype)
+    return np.array(found, dtype, order="C")
