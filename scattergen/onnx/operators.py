@@ -62,7 +62,6 @@ def evaluator(model: Model, around: Around | None = None) -> ReferenceEvaluator:
 
     `around` is as in `operators`; the node of a `Call` bears the name that `nodes` gives it.
     """
-
     return _evaluator(model, operators(around))
 
 

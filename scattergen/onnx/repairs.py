@@ -1,15 +1,18 @@
-"""Operators of other kinds that ONNX's reference evaluator refuses though the standard allows the call.
+"""Operators of other kinds that ONNX's reference evaluator refuses, or answers against the standard.
 
-Exported models with scatter nodes have them too, and a model is worth running as a whole.
+Exported models with scatter nodes have them too (spline flows, unpooling), and a model is worth running
+as a whole.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_max_pool import MaxPool as OnnxMaxPool
 
 
 class GatherElements(OpRun):  # type: ignore[misc]
@@ -23,4 +26,19 @@ class GatherElements(OpRun):  # type: ignore[misc]
         return (np.take_along_axis(data[within], indices, axis),)
 
 
-REPAIRS: tuple[type[OpRun], ...] = (GatherElements,)
+class MaxPool(OnnxMaxPool):  # type: ignore[misc]
+    """MaxPool whose Indices count through the whole tensor with unit strides too, not within a plane."""
+
+    op_domain = ""
+
+    def _run(self, x: NDArray[Any], **attributes: Any) -> tuple[NDArray[Any], ...]:
+        results: tuple[NDArray[Any], ...] = super()._run(x, **attributes)
+        if len(results) == 1:
+            return results
+        values, indices = results
+        size = prod(x.shape[2:])
+        first = np.arange(prod(x.shape[:2])).reshape(x.shape[:2] + (1,) * (x.ndim - 2)) * size
+        return values, indices % size + first
+
+
+REPAIRS: tuple[type[OpRun], ...] = (GatherElements, MaxPool)
