@@ -47,7 +47,12 @@ def nodes(model: Model) -> tuple[ScatterNode, ...]:
     Those inside of If, Loop and Scan and of the model's local functions are among them; operators of
     other domains are not, whatever their name. Raises what ``onnx.load`` raises for an unreadable model.
     """
-    return tuple(_node(place) for place in places(infer(load(model))))
+    return nodes_of(load(model))
+
+
+def nodes_of(proto: onnx.ModelProto) -> tuple[ScatterNode, ...]:
+    """Return the scatter nodes of a model in the one form."""
+    return tuple(_node(place) for place in places(infer(proto)))
 
 
 def _node(place: Place) -> ScatterNode:

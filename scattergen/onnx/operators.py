@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -62,15 +62,12 @@ def evaluator(model: Model, around: Around | None = None) -> ReferenceEvaluator:
 
     `around` is as in `operators`; the node of a `Call` bears the name that `nodes` gives it.
     """
-    return _evaluator(model, operators(around))
+    return evaluator_of(load(model), operators(around))
 
 
-def plain_evaluator(model: Model) -> ReferenceEvaluator:
-    """Return ONNX's reference evaluator for `model` with its own scatter operators."""
-    return _evaluator(model, [])
+def evaluator_of(proto: onnx.ModelProto, new_ops: Sequence[type[OpRun]]) -> ReferenceEvaluator:
+    """Return the reference evaluator for a model in the one form, with `new_ops` before its own operators."""
 
-
-def _evaluator(model: Model, new_ops: list[type[OpRun]]) -> ReferenceEvaluator:
     class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
         # The base class makes evaluators of this class for subgraphs and functions, for the latter
         # without `new_ops`; and it may append to the list that it is given.
@@ -78,7 +75,7 @@ def _evaluator(model: Model, new_ops: list[type[OpRun]]) -> ReferenceEvaluator:
             options["new_ops"] = [*new_ops, *REPAIRS]
             super().__init__(*args, **options)
 
-    return Evaluator(load(model))
+    return Evaluator(proto)
 
 
 def _operator(name: str, around: Around | None) -> type[OpRun]:

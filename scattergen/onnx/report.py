@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .nodes import ScatterNode
@@ -20,10 +21,11 @@ class NodeReport:
 
     node: ScatterNode
     """With the types and the rank of its first call, whatever the model had declared."""
-    kernel: str
+    kernel: str | None
+    """None where scattergen's slow reference answered, for want of a compiler."""
     form: str
     source: str
-    """Where the kernel came from: loaded, ahead-of-time, cache, built or reference."""
+    """Where the kernel came from: loaded (an earlier node's), ahead-of-time, cache, built or reference."""
     ready: float
     """From asking for the first result to having it: the build, where there was one, included."""
     seconds: float
@@ -75,7 +77,7 @@ class Report:
         return [
             (
                 row.node.name,
-                row.kernel,
+                row.kernel or "-",
                 f"{row.source} {duration(row.ready)}",
                 duration(row.seconds),
                 "refuses" if row.equal is None else duration(row.reference_seconds),
@@ -98,7 +100,7 @@ class Report:
         return "\n".join([*align([HEADERS, *self.rows()]), *self.summary()])
 
 
-def align(rows: list[tuple[str, ...]]) -> list[str]:
+def align(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Return `rows` as lines of text with their columns below each other."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]

@@ -15,8 +15,8 @@ from ..errors import ScattergenError, ShapeError
 from .compare import Tolerance, compare
 from .graph import Model, load
 from .inputs import random_inputs
-from .nodes import nodes
-from .operators import evaluator, plain_evaluator
+from .nodes import nodes_of
+from .operators import evaluator_of, operators
 from .report import OutputReport, Report
 from .watch import Progress, Watch
 
@@ -43,13 +43,15 @@ def run(
     feeds = dict(random_inputs(proto) if inputs is None else inputs)
     feeds_are = "random" if inputs is None else "given"
     tolerance = Tolerance(rtol=rtol, atol=atol)
-    known = {node.name: node for node in nodes(proto)}
+    known = {node.name: node for node in nodes_of(proto)}
     watch = Watch(known, tolerance, progress)
     names = [row.name for row in proto.graph.output]
     _check_names(proto, feeds, expected or {})
-    results = dict(zip(names, _evaluate(evaluator(proto, watch), feeds, feeds_are), strict=True))
+    results = dict(
+        zip(names, _evaluate(evaluator_of(proto, operators(watch)), feeds, feeds_are), strict=True)
+    )
     if expected is None:
-        wanted: Arrays = dict(zip(names, _evaluate(plain_evaluator(proto), feeds, feeds_are), strict=True))
+        wanted: Arrays = dict(zip(names, _evaluate(evaluator_of(proto, []), feeds, feeds_are), strict=True))
     else:
         wanted = expected
     outputs = (OutputReport(name=name, **compare(results[name], wanted[name], tolerance)) for name in wanted)

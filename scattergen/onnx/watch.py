@@ -21,7 +21,7 @@ from .operators import Call
 from .report import NodeReport
 
 Progress = Callable[[int, int, str], None]
-"""Called before each node's first evaluation: its number from 1, how many there are, what happens now."""
+"""Called before the kernel of a node is made ready: the node's number from 1, how many there are, the node."""
 
 _REPEATS, _BUDGET = 20, 0.05
 """A call is timed this often, or until that many seconds are spent; the least time counts."""
@@ -42,13 +42,14 @@ class Watch:
         if name in self.seen:
             self.seen[name] = replace(self.seen[name], calls=self.seen[name].calls + 1)
             return call()
+        node = _observed(self.known[name], call)
+        if self.progress is not None:
+            self.progress(len(self.seen) + 1, len(self.known), str(node))
         start = perf_counter()
         explanation = call.explain()
-        if self.progress is not None:
-            text = f"{explanation.source}: {explanation.kernel} for {name}"
-            self.progress(len(self.seen) + 1, len(self.known), text)
         result = call()
         ready = perf_counter() - start
+        met = {row.kernel for row in self.seen.values() if row.kernel}
         seconds, _ = _time(call)
         try:
             reference_seconds, reference = _time(_own_operator(call))
@@ -58,10 +59,10 @@ class Watch:
         else:
             verdict = compare(result, reference, self.tolerance)
         self.seen[name] = NodeReport(
-            node=_observed(self.known[name], call),
+            node=node,
             kernel=explanation.kernel,
             form=explanation.form,
-            source=explanation.source,
+            source="loaded" if explanation.kernel in met else explanation.source,
             ready=ready,
             seconds=seconds,
             reference_seconds=reference_seconds,
