@@ -21,7 +21,7 @@ from .operators import Call
 from .report import NodeReport
 
 Progress = Callable[[int, int, str], None]
-"""Called before the kernel of a node is made ready: the node's number from 1, how many there are, the node."""
+"""Called before the kernel of a node is made ready: the node's number from 1, of how many, the node."""
 
 _REPEATS, _BUDGET = 20, 0.05
 """A call is timed this often, or until that many seconds are spent; the least time counts."""
