@@ -159,7 +159,7 @@ def _check_tuple_shapes(op: Op, data: Array, indices: Array, updates: Array) -> 
 def _check_out(op: Op, out: Any, data: Array) -> Array:
     if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
         raise DTypeError(f"{op}: out is a {type(out).__name__}, allowed is a NumPy array")
-    out = out.view(np.ndarray)
+    out = np.asarray(out)
     if out.dtype.newbyteorder("=") != data.dtype.newbyteorder("="):
         raise DTypeError(f"{op}: out is {out.dtype}, must be {data.dtype} as data is")
     if out.shape != data.shape:

@@ -44,7 +44,8 @@ def run(
 ) -> Array:
     """Run one call; keep a fast plan under `key` where the arrays are of the kind that it serves."""
     arguments = arrays.prepare(op, opset, place, reduction, data, indices, updates, out)
-    return execute(arguments, threads, key)
+    result = execute(arguments, threads, key)
+    return result if out is None else out
 
 
 def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | None = None) -> Array:

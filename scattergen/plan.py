@@ -116,8 +116,10 @@ def _make(arguments: Arguments, target: Array, aligned: bool, most_threads: int)
     except CompilerNotFound as error:
         _fall_back(error)
         return Plan(kernel=kernel, layout=layout, threads=1, ready=None, call=None)
-    sizes = (1, 1) if form == "strided" else (min(item, 8), index_item)
-    call = Call(have.loaded, layout, count, *sizes)
+    alignment, index_alignment = (1, 1) if form == "strided" else (min(item, 8), index_item)
+    if not nest.components:  # no index is read, and NumPy calls any address of an empty array aligned
+        index_alignment = 1
+    call = Call(have.loaded, layout, count, alignment, index_alignment)
     return Plan(kernel=kernel, layout=layout, threads=count, ready=have, call=call)
 
 
