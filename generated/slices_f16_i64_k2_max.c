@@ -15,11 +15,6 @@ static inline float widen(element half)
 {
     return __builtin_ia32_vcvtph2ps((half8){(short)half})[0];
 }
-
-static inline element narrow(float wide)
-{
-    return (element)__builtin_ia32_vcvtps2ph((wide4){wide}, 0)[0];
-}
 #else
 static inline float widen(element half)
 {
@@ -35,29 +30,6 @@ static inline float widen(element half)
     bits |= sign;
     memcpy(&wide, &bits, sizeof wide);
     return wide;
-}
-
-/* To the nearest, ties to even. */
-static inline element narrow(float wide)
-{
-    uint32_t bits;
-    memcpy(&bits, &wide, sizeof bits);
-    const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-    uint32_t half;
-    if (size > 0x7f800000)
-        half = 0x7e00; /* NaN */
-    else if (size >= 0x477ff000)
-        half = 0x7c00; /* rounds beyond the largest finite number */
-    else if (size >= 0x38800000)
-        half = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
-    else { /* subnormal: adding 0.5 leaves the rounded units of 2^-24 in the last bits */
-        float magnitude;
-        memcpy(&magnitude, &size, sizeof magnitude);
-        magnitude += 0.5f;
-        memcpy(&half, &magnitude, sizeof half);
-        half -= 0x3f000000;
-    }
-    return (element)(sign | half);
 }
 #endif
 /* A NaN on either side gives a NaN; the old value stays where neither is greater. */

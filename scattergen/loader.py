@@ -29,6 +29,7 @@ CALLER_TYPES = """
 struct scattergen_call {
     int64_t (*run)(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads);
+    int64_t (*check)(const void *indices, const int64_t *layout); /* NULL: `out` is nobody else's yet */
     const int64_t *layout;
     int32_t threads;
     uintptr_t element_mask, index_mask;
@@ -44,6 +45,11 @@ static int64_t scattergen_invoke(const void *call, void *out, const void *data, 
     if ((((uintptr_t)out | (uintptr_t)data | (uintptr_t)updates) & c->element_mask)
         || ((uintptr_t)indices & c->index_mask))
         return %d;
+    if (c->check) {
+        const int64_t position = c->check(indices, c->layout);
+        if (position >= 0)
+            return position;
+    }
     return c->run(out, data, indices, updates, c->layout, scratch, c->threads);
 }
 """
@@ -91,20 +97,25 @@ def _checked(struct: Any, library: Any, path: Path, name: str) -> Loaded:
 
 
 class Call:
-    """A kernel with its layout and threads: what stays the same from call to call."""
+    """A kernel with its layout and threads: what stays the same from call to call.
 
-    __slots__ = ("_alive", "_check", "_layout", "pointer", "scratch_bytes")
+    `pointer` and `checked` are what `invoke` takes: the latter checks every index before the first
+    write, so that a failed call leaves the output as it was.
+    """
+
+    __slots__ = ("_alive", "_check", "_layout", "checked", "pointer", "scratch_bytes")
 
     def __init__(
         self, kernel: Loaded, layout: tuple[int, ...], threads: int, element_size: int, index_size: int
     ) -> None:
         """Addresses must be multiples of the two sizes; 1 where the kernel takes any."""
         numbers = _abi.ffi.new("int64_t[]", layout)
-        run = kernel.struct.run
-        masks = (element_size - 1, index_size - 1)
-        self.pointer = _abi.ffi.new("struct scattergen_call *", (run, numbers, threads, *masks))
-        self.scratch_bytes = int(kernel.struct.scratch_bytes(numbers, threads))
-        self._check, self._layout, self._alive = kernel.struct.check, numbers, kernel
+        struct, masks = kernel.struct, (element_size - 1, index_size - 1)
+        new = _abi.ffi.new
+        self.pointer = new("struct scattergen_call *", (struct.run, NULL, numbers, threads, *masks))
+        self.checked = new("struct scattergen_call *", (struct.run, struct.check, numbers, threads, *masks))
+        self.scratch_bytes = int(struct.scratch_bytes(numbers, threads))
+        self._check, self._layout, self._alive = struct.check, numbers, kernel
 
     def check(self, indices: Any) -> int:
         """Return -1, or a position in `indices` that is out of bounds."""
@@ -124,60 +135,6 @@ class Call:
 _arena = threading.local()
 
 
-def address(self) -> int:
-        """Address of the kernel's `run` function."""
-        return int(_abi.ffi.cast("uintptr_t", self.struct.run))
-
-
-def open_kernel(path: Path, name: str) -> Loaded:
-    """Return the kernel of a library that holds one; `OSError` where it cannot be loaded."""
-    library = _abi.ffi.dlopen(str(path))
-    return _checked(library.scattergen_kernel, library, path, name)
-
-
-def open_kernels(path: Path) -> dict[str, Loaded]:
-    """Return the kernels of a library that holds many, by name."""
-    library = _abi.ffi.dlopen(str(path))
-    structs = [library.scattergen_kernels[i] for i in range(library.scattergen_kernel_count)]
-    named = {_abi.ffi.string(struct.name).decode(): struct for struct in structs}
-    return {name: _checked(struct, library, path, name) for name, struct in named.items()}
-
-
-def _checked(struct: Any, library: Any, path: Path, name: str) -> Loaded:
-    found = _abi.ffi.string(struct.name).decode()
-    if struct.abi != ABI or found != name:
-        raise CacheError(f"{path} holds {found} for ABI {struct.abi}, wanted is {name} for ABI {ABI}")
-    return Loaded(name, struct, library)
-
-
-class Call:
-    """A kernel with its layout, scratch and threads: what stays the same from call to call."""
-
-    __slots__ = ("_alive", "_check", "_layout", "pointer")
-
-    def __init__(
-        self, kernel: Loaded, layout: tuple[int, ...], threads: int, element_size: int, index_size: int
-    ) -> None:
-        """Alignment is asked of every address; 1 where the kernel takes any."""
-        ffi = _abi.ffi
-        numbers = ffi.new("int64_t[]", layout)
-        size = kernel.struct.scratch_bytes(numbers, threads)
-        scratch = ffi.new("char[]", size + 64) if size else NULL
-        start = int(ffi.cast("uintptr_t", scratch))
-        aligned = ffi.cast("void *", -(-start // 64) * 64)
-        self.pointer = ffi.new(
-            "struct scattergen_call *",
-            (kernel.struct.run, numbers, aligned, threads, element_size - 1, index_size - 1),
-        )
-        self._alive = (numbers, scratch, kernel)
-        self._check = kernel.struct.check
-        self._layout = numbers
-
-    def check(self, indices: Any) -> int:
-        """Return -1, or a position in `indices` that is out of bounds."""
-        return int(self._check(indices, self._layout))
-
-
 def address(array: Any) -> Any:
     """Return the address of an array's first element, whatever its strides."""
     return _abi.ffi.cast("void *", array.__array_interface__["data"][0])
@@ -195,6 +152,10 @@ def _invoke_abi(call: Any, out: Any, data: Any, indices: Any, updates: Any, scra
         elements |= int(ffi.cast("uintptr_t", ffi.cast("void *", pointer)))
     if elements & call.element_mask or index & call.index_mask:
         return MISALIGNED
+    if call.check != NULL:
+        position = int(call.check(indices, call.layout))
+        if position >= 0:
+            return position
     return int(call.run(out, data, indices, updates, call.layout, scratch, call.threads))
 
 

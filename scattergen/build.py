@@ -1,0 +1,248 @@
+"""KernelSpec → built library: the only place where templates, compiler and store meet.
+
+It alone computes keys. A key stands for the C text instead of holding it, so that a hit renders nothing:
+
+    request   what is built: spec, bytes of the generator, flags, CPU, machine (16 hex digits)
+    compiler  what builds it: command, path, size and modification time (8 hex digits)
+
+The kernel ABI's number stands in the header, which is one of the generator's files.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from . import cache_entry, cache_root, flights, log, machine, toolchain, trials
+from .cache import Store
+from .cache_entry import LIBRARY, SOURCE
+from .config import Settings, settings
+from .errors import CompilerNotFound, KernelUnavailable
+from .paths import templates
+from .toolchain import Compiler
+
+if TYPE_CHECKING:
+    from .kernel import KernelSpec
+
+HEADER = "scattergen.h"
+_GENERATOR = ("dtypes.py", "kernel.py", "loops.py", "lower.py", "render.py")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """A library that may be loaded, its C source beside it, and how it came about (in `seconds`)."""
+
+    library: Path
+    source: Path
+    origin: Literal["cache", "built"]
+    seconds: float
+
+
+def library(spec: KernelSpec, *, private: bool = False) -> Built:
+    """Return the library of a kernel: from the store, else built now.
+
+    ``private=True`` has it in this process's own folder, for a caller whose loader could not open the one
+    in the store (a file system mounted noexec, an entry evicted a moment ago).
+
+    Raises `CompilerNotFound` (and no compiler built it before), `CompileError` (the same one at once when
+    asked again), `KernelUnavailable` (SCATTERGEN_COMPILE=never), `CacheError` (no place at all).
+    """
+    chosen = settings()
+    name = str(spec)
+    make = functools.partial(_make_kernel, spec, chosen)
+    return _obtain(name, _request(_kernel_common(chosen), name), chosen, make, private=private)
+
+
+def module(name: str, source: str, include_dirs: list[str]) -> Path:
+    """Return the library of a Python extension module for this Python, from its C `source`.
+
+    ``name`` is lower-case letters, digits and underscores. Raises as `library` does, and
+    `KernelUnavailable` where none of `include_dirs` has Python's headers.
+    """
+    import sys
+    import sysconfig
+
+    chosen = settings()
+    flags = toolchain.module_flags(chosen)
+    python = f"{sys.hexversion} {sysconfig.get_config_var('SOABI')} {sysconfig.get_config_var('EXT_SUFFIX')}"
+    request = _request("\n".join((python, machine.tag(), str(cache_root.FORMAT), *flags)), source)
+    if not any(Path(folder, "Python.h").is_file() for folder in include_dirs):
+        raise KernelUnavailable(f"{name}: no Python.h in {', '.join(include_dirs) or 'no folder'}")
+    included = (*flags, *(f"-I{folder}" for folder in include_dirs))
+
+    def make(compiler: Compiler, store: Store, work: Path) -> dict[str, object]:
+        return _compile(compiler, store, chosen, work, name, source, [included])
+
+    return _obtain(name, request, chosen, make, private=False).library
+
+
+_Make = Callable[[Compiler, Store, Path], dict[str, object]]
+
+
+def _obtain(name: str, request: str, chosen: Settings, make: _Make, *, private: bool) -> Built:
+    began = time.perf_counter()
+    store = _store(chosen, os.getpid())
+    try:
+        compiler: Compiler | None = _compiler(chosen)
+    except CompilerNotFound as problem:
+        compiler, missing = None, problem
+    key = f"{request}-{_hash(compiler.identity)[:8]}" if compiler else ""
+    found = store.get(name, key) if compiler else None
+    if found is None and (compiler is None or chosen.compile == "never"):
+        found = store.find_any(name, request)
+    if found:
+        log.debug("%s: found %s", name, found)
+        return _built(_copied(found, name) if private else found, "cache", began)
+    if chosen.compile == "never":
+        raise KernelUnavailable(
+            f"{name} is not in the store {store.root}, and SCATTERGEN_COMPILE=never forbids building it"
+        )
+    if compiler is None:
+        raise missing
+    if private:
+        store = Store.private()
+    run = functools.partial(_build, store, name, key, compiler, make)
+    return flights.once((store.root, name, key), run)
+
+
+def _copied(library: Path, name: str) -> Path:
+    """Return a copy of a library in this process's private store."""
+    import shutil
+
+    entry = library.parent
+
+    def make(work: Path) -> dict[str, object]:
+        shutil.copytree(entry, work, dirs_exist_ok=True)
+        return cache_entry.meta(entry)
+
+    return Store.private().build(name, entry.name[len(name) + 1 :], make)
+
+
+def _build(store: Store, name: str, key: str, compiler: Compiler, make: _Make) -> Built:
+    began = time.perf_counter()
+    made = False
+
+    def note_and_make(work: Path) -> dict[str, object]:
+        nonlocal made
+        made = True
+        return make(compiler, store, work)
+
+    path = store.build(name, key, note_and_make)
+    # Another process may have published it while we waited for the lock.
+    built = _built(path, "built" if made else "cache", began)
+    log.debug("%s: %s %s in %.3f s", name, built.origin, path, built.seconds)
+    return built
+
+
+def _built(path: Path, origin: Literal["cache", "built"], began: float) -> Built:
+    source = path.with_name(SOURCE)
+    return Built(library=path, source=source, origin=origin, seconds=time.perf_counter() - began)
+
+
+def _make_kernel(
+    spec: KernelSpec, chosen: Settings, compiler: Compiler, store: Store, work: Path
+) -> dict[str, object]:
+    import shutil
+
+    shutil.copyfile(templates() / HEADER, work / HEADER)
+    known = store.facts(_learnt_under(compiler, chosen))
+    flags = trials.kernel_flags(chosen, known)
+    return _compile(compiler, store, chosen, work, str(spec), _render(spec), flags)
+
+
+def _compile(
+    compiler: Compiler,
+    store: Store,
+    chosen: Settings,
+    work: Path,
+    name: str,
+    source: str,
+    flags: list[tuple[str, ...]],
+) -> dict[str, object]:
+    (work / SOURCE).write_text(source, encoding="utf-8")
+    outcome = trials.compile_first(
+        compiler,
+        work / SOURCE,
+        work / LIBRARY,
+        flags,
+        spec=name,
+        timeout=chosen.compile_timeout,
+        scratch=store.compiler_folder(),
+    )
+    if outcome.refused:
+        log.debug("%s: %s does without %s", name, compiler.path, ", ".join(outcome.refused))
+        store.learn(_learnt_under(compiler, chosen), outcome.refused)
+    return {
+        "spec": name,
+        "command": list(toolchain.command_line(compiler, SOURCE, LIBRARY, outcome.flags)),
+        "compiler": compiler.identity.splitlines(),
+        "cpu": machine.cpu_identity(chosen.cpu),
+        "machine": machine.tag(),
+        "seconds": round(outcome.seconds, 3),
+    }
+
+
+def _learnt_under(compiler: Compiler, chosen: Settings) -> str:
+    return f"{compiler.identity}\n{chosen.cflags}"
+
+
+def _render(spec: KernelSpec) -> str:
+    from .render import render
+
+    return render(spec)
+
+
+@functools.cache
+def _kernel_common(chosen: Settings) -> str:
+    """Return the part of the request that all kernels share."""
+    # The flags that are wished for; what a compiler makes of them is a matter of the compiler.
+    flags = toolchain.flags(chosen, openmp=True)
+    cpu = machine.cpu_identity(chosen.cpu)
+    return "\n".join((generator_fingerprint(), machine.tag(), cpu, str(cache_root.FORMAT), *flags))
+
+
+@functools.cache
+def generator_fingerprint() -> str:
+    """Return a hash over all files that decide the C text of a kernel: templates, header and modules."""
+    import hashlib
+
+    package = Path(__file__).parent
+    folder = templates()
+    files = [package / name for name in _GENERATOR]
+    files += sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    whole = hashlib.sha256()
+    for path in files:
+        content = path.read_bytes()
+        whole.update(f"{path.name} {len(content)}\n".encode() + content)
+    return whole.hexdigest()
+
+
+def _request(common: str, kernel: str) -> str:
+    return _hash(f"{common}\n\n{kernel}")[:16]
+
+
+def _hash(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(os.fsencode(text)).hexdigest()
+
+
+@functools.cache
+def _store(chosen: Settings, process: int) -> Store:
+    """Open the store once per process: a forked child has a private folder of its own."""
+    return Store.open(chosen)
+
+
+_compiler = functools.cache(toolchain.find)
+
+
+def forget() -> None:
+    """Forget all that this module keeps for the life of the process; the next call looks afresh."""
+    for kept in (_store, _compiler, _kernel_common, generator_fingerprint):
+        kept.cache_clear()
+    flights.forget()

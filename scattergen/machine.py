@@ -1,0 +1,150 @@
+"""The machine we run on: what its CPU can do, how large its caches are, how many cores we may use."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+_FEATURE_KEYS = ("flags", "Features", "isa", "CPU implementer", "CPU part", "CPU variant", "cpu", "features")
+"""Keys of /proc/cpuinfo that say which instructions there are: x86, ARM, RISC-V, POWER, s390x."""
+
+_FIRST_BLOCK = 16 << 10
+"""Bytes of /proc/cpuinfo that surely hold the block of one core; the file grows with the cores."""
+
+
+class CacheSizes(NamedTuple):
+    """Bytes of data that each level of the first core's caches holds."""
+
+    l1: int
+    l2: int
+    l3: int
+
+
+_DEFAULT_SIZES = CacheSizes(l1=32 << 10, l2=1 << 20, l3=16 << 20)
+
+
+def tag() -> str:
+    """Return operating system, architecture, C library and pointer width: what a library runs on at all."""
+    windows = os.environ.get("PROCESSOR_ARCHITECTURE", "")
+    architecture = os.uname().machine if hasattr(os, "uname") else windows
+    multiarch = getattr(sys.implementation, "_multiarch", "")
+    return f"{sys.platform} {architecture} {multiarch} {sys.maxsize.bit_length() + 1}"
+
+
+@functools.cache
+def cpu_identity(cpu: str) -> str:
+    """Return a text that is equal on two machines where code built for `cpu` runs alike.
+
+    A named level is its own identity. For ``native`` it is a hash of the feature flags that the system
+    reports; where it reports none, the name of the machine stands in.
+    """
+    if cpu != "native":
+        return cpu
+    import hashlib
+
+    return f"native-{hashlib.sha256(_features().encode()).hexdigest()[:16]}"
+
+
+def _features(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+    if sys.platform == "darwin":
+        return _features_of_macos()
+    try:
+        with cpuinfo.open("rb") as file:
+            block = file.read(_FIRST_BLOCK).split(b"\n\n")[0].decode(errors="replace")
+    except OSError:
+        block = ""
+    pairs = (line.partition(":") for line in block.splitlines())
+    found = [f"{key.strip()}: {value.strip()}" for key, _, value in pairs if key.strip() in _FEATURE_KEYS]
+    return "\n".join(found) or f"the host {_host()}"
+
+
+def _host() -> str:
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
+
+
+def _features_of_macos() -> str:
+    import subprocess
+
+    names = ["machdep.cpu.brand_string", "machdep.cpu.features", "machdep.cpu.leaf7_features", "hw.optional"]
+    # A name that this kind of Mac does not know makes the status nonzero; the rest is printed all the same.
+    done = subprocess.run(["/usr/sbin/sysctl", *names], capture_output=True, text=True, check=False)
+    return done.stdout
+
+
+@functools.cache
+def cache_sizes() -> CacheSizes:
+    """Return the sizes of the data caches, in bytes; a usual machine's where the system does not tell."""
+    return _cache_sizes(Path("/sys/devices/system/cpu/cpu0/cache"))
+
+
+def _cache_sizes(folder: Path) -> CacheSizes:
+    sizes = list(_DEFAULT_SIZES)
+    for index in range(8):
+        cache = folder / f"index{index}"
+        try:
+            level = int((cache / "level").read_text())
+            kind = (cache / "type").read_text().strip()
+            size = _bytes((cache / "size").read_text().strip())
+        except (OSError, ValueError):
+            continue
+        if kind != "Instruction" and 1 <= level <= 3 and size > 0:
+            sizes[level - 1] = size
+    return CacheSizes(*sizes)
+
+
+def _bytes(text: str) -> int:
+    units = {"K": 10, "M": 20, "G": 30}
+    return int(text[:-1]) << units[text[-1]] if text[-1:] in units else int(text)
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may keep busy: the affinity mask, cut to the cgroups' CPU quota."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = _quota()
+    return cores if quota is None else max(1, min(cores, quota))
+
+
+@functools.cache
+def _quota(root: Path = Path("/")) -> int | None:
+    """Return the least quota on the way up from our own group, in cores rounded up; None is no limit."""
+    limits: list[int] = []
+    for folder in _groups(root):
+        try:
+            if (folder / "cpu.max").exists():
+                used, period = (folder / "cpu.max").read_text().split()
+            else:
+                used = (folder / "cpu.cfs_quota_us").read_text().strip()
+                period = (folder / "cpu.cfs_period_us").read_text().strip()
+            if used not in ("max", "-1"):
+                limits.append(-(-int(used) // int(period)))
+        except (OSError, ValueError, ZeroDivisionError):
+            continue
+    return min(limits, default=None)
+
+
+def _groups(root: Path) -> list[Path]:
+    """List our cgroup's folder and those above it, for each hierarchy that limits the CPU.
+
+    Inside of a container /proc may name the host's path while /sys shows the container's group as the
+    top; the walk upwards meets it there.
+    """
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    folders: list[Path] = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            mounts = ["sys/fs/cgroup", "sys/fs/cgroup/unified"]
+        elif "cpu" in controllers.split(","):
+            mounts = ["sys/fs/cgroup/cpu", f"sys/fs/cgroup/{controllers}"]
+        else:
+            continue
+        parts = [part for part in path.split("/") if part not in ("", "..")]
+        for mount in mounts:
+            folders += [root / mount / Path(*parts[:depth]) for depth in range(len(parts), -1, -1)]
+    return folders

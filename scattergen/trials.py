@@ -1,0 +1,65 @@
+"""Learn what a compiler can do by letting it do it: try with everything, then with less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import toolchain
+from .config import Settings
+from .errors import CompileError
+from .toolchain import Compiler
+
+_OPTIONAL: dict[str, str] = {"-fopenmp": "openmp", "-march=native": "native"}
+"""Flags that a kernel can be built without, and the name under which a refusal is remembered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A build that worked: with which flags, in how many seconds, and what had to be left out for it."""
+
+    flags: tuple[str, ...]
+    seconds: float
+    refused: dict[str, bool]
+    """``{"openmp": False}`` where the same source compiled only without OpenMP; usually empty."""
+
+
+def kernel_flags(settings: Settings, known: Mapping[str, object]) -> list[tuple[str, ...]]:
+    """Return the flags to try in turn, without what the compiler is `known` to refuse."""
+    # OpenMP goes first: compilers without its runtime are common, those without -march=native are not.
+    sets = []
+    for native, openmp in ((True, True), (True, False), (False, True), (False, False)):
+        pointless = not native and settings.cpu != "native"
+        refused = (native and known.get("native") is False) or (openmp and known.get("openmp") is False)
+        if not pointless and not refused:
+            sets.append(toolchain.flags(settings, openmp=openmp, native=native))
+    return sets
+
+
+def compile_first(
+    compiler: Compiler,
+    source: Path,
+    library: Path,
+    trials: Iterable[tuple[str, ...]],
+    *,
+    spec: str,
+    timeout: float,
+    scratch: Path,
+) -> Outcome:
+    """Compile with the first flags of `trials` that the compiler takes; raise the last `CompileError`."""
+    tried: list[tuple[str, ...]] = []
+    last: CompileError | None = None
+    for flags in trials:
+        tried.append(flags)
+        try:
+            seconds = toolchain.compile_library(
+                compiler, source, library, flags, spec=spec, timeout=timeout, scratch=scratch
+            )
+        except toolchain.Refusal as error:
+            last = error
+            continue
+        missing = {name: False for flag, name in _OPTIONAL.items() if flag in tried[0] and flag not in flags}
+        return Outcome(flags=flags, seconds=seconds, refused=missing)
+    assert last is not None, "there is always one set of flags to try"
+    raise last
