@@ -99,23 +99,30 @@ def combinations() -> Iterator[Combination]:
                                 )
 
 
+DEEP = {("f32", "none"), ("f32", "add"), ("i16", "none"), ("bf16", "max"), ("c128", "mul")}
+"""The pairs of type and reduction that a sample takes through every shape and layout."""
+
+
 def sample(size: int, seed: int) -> list[Combination]:
     """Return about `size` combinations, the same ones for the same seed.
 
-    Each pair of reduction and type is in it with every scenario's loop form, and each scenario with every
-    layout; one index type for each pair keeps the number of kernels down.
+    Each pair of reduction and type is in it with every loop form, each version with every type, and each
+    shape in every layout. A pair comes with one index type, which keeps the number of kernels down.
     """
     chance = random.Random(seed)
     groups: dict[tuple[str, ...], list[Combination]] = {}
+    deep = []
     for item in combinations():
         if item.index == ("i32", "i64")[zlib.crc32(f"{item.dtype}{item.reduction}".encode()) % 2]:
-            groups.setdefault(("kernel", item.reduction, item.dtype, item.scenario.form), []).append(item)
-            groups.setdefault(("layout", item.scenario.name, item.layout), []).append(item)
-            groups.setdefault(("version", item.function, str(item.opset), item.dtype), []).append(item)
+            if item.scenario.depth <= 2:
+                groups.setdefault(("kernel", item.reduction, item.dtype, item.scenario.form), []).append(item)
+                groups.setdefault(("version", item.function, str(item.opset), item.dtype), []).append(item)
+            if (item.dtype, item.reduction) in DEEP:
+                groups.setdefault(("layout", item.scenario.name, item.layout), []).append(item)
+                deep.append(item)
     chosen = dict.fromkeys(chance.choice(group) for group in groups.values())
-    pools = list(groups.values())
     while len(chosen) < size:
-        chosen[chance.choice(chance.choice(pools))] = None
+        chosen[chance.choice(deep)] = None
     return sorted(chosen, key=str)
 
 

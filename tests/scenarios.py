@@ -35,6 +35,11 @@ class Scenario:
         return self.axis < 0
 
     @property
+    def depth(self) -> int:
+        """Index components per target, which are part of a kernel's name."""
+        return self.shape[-1] if self.tuples else 1
+
+    @property
     def form(self) -> str:
         """The loop form that this scenario stands for."""
         return self.forms[0]

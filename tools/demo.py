@@ -77,13 +77,17 @@ def _print_table(rows: list[tuple[str, ...]]) -> None:
     try:
         if not sys.stdout.isatty():
             raise ImportError
+        from rich import box
         from rich.console import Console
         from rich.markup import escape
         from rich.table import Table
     except ImportError:
         print("\n".join(f"  {line}" for line in align([HEADERS, *rows])))
         return
-    table = Table(*HEADERS)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for number, header in enumerate(HEADERS):
+        # On a narrow terminal the two names are folded, never the numbers.
+        table.add_column(header, overflow="fold", no_wrap=number > 1, min_width=12 if number < 2 else None)
     for row in rows:
         table.add_row(*map(escape, row))
     Console().print(table)
