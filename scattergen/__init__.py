@@ -1,14 +1,16 @@
-"""scattergen: a compiler for the ONNX scatter operators. The pipeline, a module a stage:
+"""scattergen: a compiler for the ONNX scatter operators.
 
-    arrays.py    arguments            → arrays that fit the operator, and their OpSpec
-    loops.py     shapes and strides   → the canonical loop nest
-    lower.py     nest                 → loop form, layout, KernelSpec
-    schedule.py  sizes                → threads
-    render.py    KernelSpec           → C text
-    build.py     C text               → library, by toolchain.py, kept by cache.py
-    loader.py    library              → callable
-    plan.py      signature            → all of the above, once
-    dispatch.py  call                 → result
+The pipeline, a module a stage::
+
+arrays.py    arguments            → arrays that fit the operator, and their OpSpec
+loops.py     shapes and strides   → the canonical loop nest
+lower.py     nest                 → loop form, layout, KernelSpec
+schedule.py  sizes                → threads
+render.py    KernelSpec           → C text
+build.py     C text               → library, by toolchain.py, kept by cache.py
+loader.py    library              → callable
+plan.py      signature            → all of the above, once
+dispatch.py  call                 → result
 """
 
 from __future__ import annotations

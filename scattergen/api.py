@@ -45,6 +45,7 @@ def scatter_elements(
 
     Raises:
         IndexOutOfBounds (IndexError), ShapeError and SpecError (ValueError), DTypeError (TypeError).
+
     """
     key = None
     if out is None and threads is None and type(data) is type(indices) is type(updates) is _ndarray:
@@ -87,10 +88,20 @@ def scatter_nd(
 
     Raises:
         IndexOutOfBounds (IndexError), ShapeError and SpecError (ValueError), DTypeError (TypeError).
+
     """
     key = None
     if out is None and threads is None and type(data) is type(indices) is type(updates) is _ndarray:
-        key = (data.dtype, indices.dtype, updates.dtype, data.shape, indices.shape, updates.shape, reduction, opset)
+        key = (
+            data.dtype,
+            indices.dtype,
+            updates.dtype,
+            data.shape,
+            indices.shape,
+            updates.shape,
+            reduction,
+            opset,
+        )
         try:
             plan = plans.get(key)
         except TypeError:

@@ -86,7 +86,9 @@ def _as_array(value: Any, name: str, op: Op) -> Array:
     if type(value) is np.ndarray:
         return value
     if isinstance(value, np.ma.MaskedArray):
-        raise DTypeError(f"{op}: {name} is a masked array; pass {name}.filled(...) or {name}.data and {name}.mask apart")
+        raise DTypeError(
+            f"{op}: {name} is a masked array; pass {name}.filled(...) or {name}.data and {name}.mask apart"
+        )
     try:
         return np.asarray(value)
     except Exception as error:
@@ -138,7 +140,8 @@ def _check_axis_shapes(op: Op, axis: Any, data: Array, indices: Array, updates: 
     for dim, (size, extent) in enumerate(zip(data.shape, indices.shape, strict=True)):
         if dim != place and extent > size:
             raise ShapeError(
-                f"{op}: indices.shape[{dim}] is {extent}, allowed is data.shape[{dim}] = {size} or less off axis {place}"
+                f"{op}: indices.shape[{dim}] is {extent}, allowed off axis {place}"
+                f" is data.shape[{dim}] = {size} or less"
             )
     return place
 
@@ -150,23 +153,22 @@ def _check_tuple_shapes(op: Op, data: Array, indices: Array, updates: Array) -> 
     wanted = indices.shape[:-1] + data.shape[depth:]
     if updates.shape != wanted:
         raise ShapeError(
-            f"{op}: updates has shape {updates.shape}, must have {wanted}"
-            f" (indices.shape[:-1] + data.shape[{depth}:])"
+            f"{op}: updates has shape {updates.shape}, must have {wanted} (indices.shape[:-1] + data.shape[{depth}:])"
         )
-    return depth
+    return int(depth)
 
 
-def _check_out(op: Op, out: Any, data: Array) -> Array:
-    if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
-        raise DTypeError(f"{op}: out is a {type(out).__name__}, allowed is a NumPy array")
-    out = np.asarray(out)
+def _check_out(op: Op, given: Any, data: Array) -> Array:
+    if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
+        raise DTypeError(f"{op}: out is a {type(given).__name__}, allowed is a NumPy array")
+    out: Array = np.asarray(given)  # a memory map, say, as the plain array that it is
     if out.dtype.newbyteorder("=") != data.dtype.newbyteorder("="):
         raise DTypeError(f"{op}: out is {out.dtype}, must be {data.dtype} as data is")
     if out.shape != data.shape:
         raise ShapeError(f"{op}: out has shape {out.shape}, must have that of data, {data.shape}")
     if not out.flags.writeable:
         raise ShapeError(f"{op}: out is read-only")
-    reach = out.itemsize
+    reach = out.itemsize if out.size else 0
     for stride, extent in sorted((abs(s), n) for s, n in zip(out.strides, out.shape, strict=True) if n > 1):
         if stride < reach:
             raise ShapeError(f"{op}: out has elements that share memory (strides {out.strides})")

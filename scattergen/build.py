@@ -144,9 +144,7 @@ def _built(path: Path, origin: Literal["cache", "built"], began: float) -> Built
     return Built(library=path, source=source, origin=origin, seconds=time.perf_counter() - began)
 
 
-def _make_kernel(
-    spec: KernelSpec, chosen: Settings, compiler: Compiler, store: Store, work: Path
-) -> dict[str, object]:
+def _make_kernel(spec: KernelSpec, chosen: Settings, compiler: Compiler, store: Store, work: Path) -> dict[str, object]:
     import shutil
 
     shutil.copyfile(templates() / HEADER, work / HEADER)

@@ -62,6 +62,7 @@ def compile(spec: OpSpec | str) -> Kernel:
     Raises:
         SpecError: the text names no operator spec.
         CompilerNotFound, CompileError, KernelUnavailable: a kernel cannot be had.
+
     """
     spec = OpSpec.parse(spec) if isinstance(spec, str) else spec
     return Kernel(spec, tuple(_variant(ready) for ready in _all_ready(lower.variants(spec))))

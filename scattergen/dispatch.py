@@ -86,8 +86,8 @@ def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | No
 def _sizes(spec: OpSpec, data: Array) -> tuple[int, ...]:
     """Return the size of the dim of `data` that each index component addresses."""
     if spec.op.addressing == "axis":
-        return (data.shape[spec.place],)
-    return data.shape[: spec.place]
+        return (int(data.shape[spec.place]),)
+    return tuple(data.shape[: spec.place])
 
 
 def _find_out_of_bounds(arguments: Arguments) -> IndexOutOfBounds | None:
@@ -122,9 +122,8 @@ def _target(arguments: Arguments) -> tuple[Array, bool]:
     data, out = arguments.data, arguments.out
     if out is None or not out.dtype.isnative:
         return _fresh(data), False
-    same = (
-        out is data
-        or out.strides == data.strides
+    same = out is data or (
+        out.strides == data.strides
         and out.dtype == data.dtype
         and out.__array_interface__["data"][0] == data.__array_interface__["data"][0]
     )
@@ -140,7 +139,7 @@ def _same_memory_order(data: Array, target: Array, out: Array | None) -> bool:
         data.strides == target.strides
         and data.dtype == target.dtype
         and data.flags.aligned
-        and (target is not out or target.flags.forc and not np.may_share_memory(data, target))
+        and (target is not out or (target.flags.forc and not np.may_share_memory(data, target)))
     )
 
 

@@ -47,7 +47,8 @@ class DType:
             import ml_dtypes
         except ImportError:
             raise DTypeError("bfloat16 arrays need the ml_dtypes package: pip install ml_dtypes") from None
-        return np.dtype(ml_dtypes.bfloat16)
+        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return found
 
 
 DTYPES: dict[str, DType] = {

@@ -5,7 +5,7 @@ element of the output::
 
     for (i0, i1, ...) in loops:
         target = sum(i * loop.out) + sum(component.stride * index[j] for j, component)
-        out[target] = f(out[target], updates[sum(i * loop.update)])
+        out[target] = f(out[target], updates[sum(i * loop.updates)])
 
 A loop that does not move the output (``out == 0``) is one along which targets may collide, so such
 loops keep their order; all others may be reordered freely. Strides are in bytes.
@@ -23,8 +23,8 @@ class Loop(NamedTuple):
 
     extent: int
     out: int
-    index: int
-    update: int
+    indices: int
+    updates: int
 
 
 class Component(NamedTuple):
@@ -60,14 +60,16 @@ def along_axis(
 
 
 def by_tuples(
-    shape: Sequence[int], sizes: Sequence[int], out: Sequence[int], index: Sequence[int], update: Sequence[int]
+    shape: Sequence[int],
+    sizes: Sequence[int],
+    out: Sequence[int],
+    index: Sequence[int],
+    update: Sequence[int],
 ) -> Nest:
     """Return the nest of ScatterND: `shape` is that of `indices`, its last dim the tuples."""
     depth, batch = shape[-1], len(shape) - 1
     tuples = tuple(Loop(shape[dim], 0, index[dim], update[dim]) for dim in range(batch))
-    slices = tuple(
-        Loop(extent, out[depth + dim], 0, update[batch + dim]) for dim, extent in enumerate(sizes[depth:])
-    )
+    slices = tuple(Loop(extent, out[depth + dim], 0, update[batch + dim]) for dim, extent in enumerate(sizes[depth:]))
     components = tuple(map(Component, sizes[:depth], out[:depth]))
     return Nest(tuples + slices, components, index[-1])
 

@@ -63,7 +63,7 @@ def lower(nest: Nest, item: int, index_item: int, total: int) -> tuple[str, Loop
         return "strided", None
     loops = list(in_items.loops)
     inner = tuples = outer = _MISSING
-    if loops and loops[-1].out == loops[-1].update == 1 and loops[-1].index in (0, 1):
+    if loops and loops[-1].out == loops[-1].updates == 1 and loops[-1].indices in (0, 1):
         inner = loops.pop()
     if loops and loops[-1].out == 0:
         tuples = loops.pop()
@@ -73,8 +73,8 @@ def lower(nest: Nest, item: int, index_item: int, total: int) -> tuple[str, Loop
     if loops or (depth > 1 and in_items.component_step != 1):
         return "strided", None
     found = Loops(outer, tuples, inner, in_items.components, total)
-    packed = tuples.extent == 1 or (tuples.index == depth and tuples.update == 1)
-    if inner is not _MISSING and inner.index == 0:
+    packed = tuples.extent == 1 or (tuples.indices == depth and tuples.updates == 1)
+    if inner is not _MISSING and inner.indices == 0:
         return "slices", found
     if inner is not _MISSING and depth == 1:
         return "lanes", found
@@ -88,8 +88,8 @@ def lower(nest: Nest, item: int, index_item: int, total: int) -> tuple[str, Loop
 def _in_items(nest: Nest, item: int, index_item: int) -> Nest | None:
     """Return the nest with strides in elements, None where a stride is no whole number of them."""
     outs = [loop.out for loop in nest.loops] + [component.stride for component in nest.components]
-    updates = [loop.update for loop in nest.loops]
-    indices = [loop.index for loop in nest.loops] + [nest.component_step]
+    updates = [loop.updates for loop in nest.loops]
+    indices = [loop.indices for loop in nest.loops] + [nest.component_step]
     if any(stride % item for stride in outs + updates) or any(stride % index_item for stride in indices):
         return None
     return Nest(
@@ -110,13 +110,13 @@ def _targets(components: tuple[Component, ...]) -> Layout:
 
 def _rows(m: Loops) -> Layout:
     return (m.outer.extent, m.tuples.extent, m.components[0].size, m.total,
-            _block(m), m.outer.index, m.outer.update)  # fmt: skip
+            _block(m), m.outer.indices, m.outer.updates)  # fmt: skip
 
 
 def _lanes(m: Loops) -> Layout:
     return (m.outer.extent, m.tuples.extent, m.inner.extent, m.components[0].size, m.total,
             _block(m), m.components[0].stride,
-            m.outer.index, m.tuples.index, m.outer.update, m.tuples.update)  # fmt: skip
+            m.outer.indices, m.tuples.indices, m.outer.updates, m.tuples.updates)  # fmt: skip
 
 
 def _elements(m: Loops) -> Layout:
@@ -125,7 +125,8 @@ def _elements(m: Loops) -> Layout:
 
 def _slices(m: Loops) -> Layout:
     return (m.outer.extent, m.tuples.extent, m.inner.extent, m.total, _block(m),
-            m.outer.index, m.tuples.index, m.outer.update, m.tuples.update, *_targets(m.components))  # fmt: skip
+            m.outer.indices, m.tuples.indices, m.outer.updates, m.tuples.updates,
+            *_targets(m.components))  # fmt: skip
 
 
 LAYOUTS: dict[str, Callable[[Loops], Layout]] = {
@@ -158,12 +159,8 @@ def kernel(form: str, dtype: DType, index: DType, reduction: str, depth: int) ->
 
 def variants(spec: OpSpec) -> tuple[KernelSpec, ...]:
     """Return every kernel that calls of `spec` may need, whatever their shapes and strides."""
-    if spec.op.addressing == "tuples":
-        depth, forms = spec.place, ("slices", "elements", "strided")
-        if depth == 1:
-            forms = ("rows", "lanes", *forms)
-        if depth == 0:
-            forms = ("slices", "strided")
-    else:
-        depth, forms = 1, ("rows", "lanes", "slices", "elements", "strided")
+    depth = spec.place if spec.op.addressing == "tuples" else 1
+    forms = [name for name, form in FORMS.items() if form.has_depth or depth == 1]
+    if spec.rank == 1:
+        forms = ["elements", "strided"]
     return tuple(kernel(form, spec.dtype, spec.index, spec.reduction, depth) for form in forms)

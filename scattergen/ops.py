@@ -35,7 +35,7 @@ class Op:
     name: str
     prefix: str
     addressing: Literal["axis", "tuples"]
-    """``axis``: an index for one dim per element. ``tuples``: the last dim of `indices` is a partial index."""
+    """``axis``: an index along one dim for every update. ``tuples``: the last dim of `indices` is a partial index."""
     default_opset: int
     """The opset of a spec whose text names none; fixed for ever."""
     versions: tuple[Version, ...]
@@ -58,7 +58,13 @@ class Op:
 OPS: dict[str, Op] = {
     op.prefix: op
     for op in (
-        Op("Scatter", "scatter", "axis", 9, (Version(9, _BEFORE_13), Version(11, _BEFORE_13, deprecated=True))),
+        Op(
+            "Scatter",
+            "scatter",
+            "axis",
+            9,
+            (Version(9, _BEFORE_13), Version(11, _BEFORE_13, deprecated=True)),
+        ),
         Op(
             "ScatterElements",
             "scatter_elements",

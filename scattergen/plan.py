@@ -91,9 +91,10 @@ def plan(arguments: Arguments, target: Array, most_threads: int | None) -> Plan:
 
 
 def _aligned(array: Array) -> bool:
-    """Whether typed C pointers may walk an array: a kernel that moves 8-byte words is stricter than NumPy's complex64."""
+    """Whether typed C pointers may walk an array: 8-byte words ask for more than NumPy's complex64 does."""
     return array.flags.aligned and (
-        array.dtype.alignment >= min(array.itemsize, 8) or array.__array_interface__["data"][0] % min(array.itemsize, 8) == 0
+        array.dtype.alignment >= min(array.itemsize, 8)
+        or array.__array_interface__["data"][0] % min(array.itemsize, 8) == 0
     )
 
 

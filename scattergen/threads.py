@@ -1,4 +1,4 @@
-"""How many threads a call may take: of the call, else of the process, else of the environment, else the cores.
+"""How many threads a call may take: what the call says, else the process, else the environment, else the cores.
 
 A forked child is serial: OpenMP's threads do not live through a fork, and entering a parallel region
 there hangs.

@@ -127,9 +127,7 @@ def sample(size: int, seed: int) -> list[Combination]:
 
 
 @lru_cache(maxsize=8)
-def _inputs(
-    function: str, dtype: str, index: str, scenario: Scenario, name: str
-) -> tuple[Array, Array, Array]:
+def _inputs(function: str, dtype: str, index: str, scenario: Scenario, name: str) -> tuple[Array, Array, Array]:
     """Return data, indices and updates in C order, from a seed that is the crc32 of `name`."""
     chance = np.random.default_rng(zlib.crc32(name.encode()))
     data = values.elements(chance, scenario.data, values.DTYPES[dtype], scenario.special)
@@ -141,8 +139,7 @@ def _inputs(
 def _expected(item: tuple[Any, ...], reduction: str, changed: tuple[bool, ...]) -> Array:
     """Return the reference's answer; `changed` says which inputs a zero stride gave other values."""
     data, indices, updates = (
-        layouts.broadcast(array) if change else array
-        for array, change in zip(_inputs(*item), changed, strict=True)
+        layouts.broadcast(array) if change else array for array, change in zip(_inputs(*item), changed, strict=True)
     )
     if item[0] == "scatter_nd":
         return reference.scatter_nd(data, indices, updates, reduction)

@@ -25,9 +25,7 @@ def call(case: Case) -> Any:
 
 
 def call_oracle(case: Case) -> Any:
-    return oracle.scatter(
-        case.op, case.opset, case.data, case.indices, case.updates, case.axis, case.reduction
-    )
+    return oracle.scatter(case.op, case.opset, case.data, case.indices, case.updates, case.axis, case.reduction)
 
 
 def test_ids_are_unique() -> None:

@@ -21,9 +21,7 @@ DATA, INDICES, UPDATES = np.zeros((3, 4), np.float32), np.array([[0, 1]]), np.on
 BF16 = np.zeros((3, 4), ml_dtypes.bfloat16)
 
 
-def elements(
-    data: Any = DATA, indices: Any = INDICES, updates: Any = UPDATES, *more: Any, **options: Any
-) -> Any:
+def elements(data: Any = DATA, indices: Any = INDICES, updates: Any = UPDATES, *more: Any, **options: Any) -> Any:
     return scattergen.scatter_elements(data, indices, updates, *more, **options)
 
 
@@ -243,12 +241,8 @@ def test_lists_are_taken() -> None:
     assert not difference(got, np.array([2, 0, 0.1], np.float16))
     got = scattergen.scatter_nd(np.zeros((2, 2), np.int8), [[1, 0]], [5])
     assert not difference(got, np.array([[0, 0], [5, 0]], np.int8))
-    assert not difference(
-        scattergen.scatter_nd(np.zeros(2, np.uint8), [[1]], [255]), np.array([0, 255], np.uint8)
-    )
-    assert not difference(
-        scattergen.scatter_elements(np.ones(2, np.complex64), [0], [3j]), np.array([3j, 1], "c8")
-    )
+    assert not difference(scattergen.scatter_nd(np.zeros(2, np.uint8), [[1]], [255]), np.array([0, 255], np.uint8))
+    assert not difference(scattergen.scatter_elements(np.ones(2, np.complex64), [0], [3j]), np.array([3j, 1], "c8"))
 
 
 def test_empty_lists_are_taken() -> None:

@@ -108,8 +108,6 @@ def test_the_check_sees_an_upward_import() -> None:
 
 def test_importing_scattergen_is_light() -> None:
     heavy = ("jinja2", "pycparser", "onnx", "subprocess", "filelock", "ml_dtypes")
-    code = (
-        "import sys, numpy; before = set(sys.modules); import scattergen; print(*set(sys.modules) - before)"
-    )
+    code = "import sys, numpy; before = set(sys.modules); import scattergen; print(*set(sys.modules) - before)"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(heavy) & set(answer.stdout.split()) == set()

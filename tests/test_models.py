@@ -52,9 +52,7 @@ def test_wrong_expectations_are_found() -> None:
     assert report.outputs[0].difference == pytest.approx(1, abs=1e-5)
     assert "NOT EQUAL" in str(report)
     assert not run(MODELS / "negative_indices.ts.onnx", inputs, {name: expected[name][1:]}).equal
-    assert not run(
-        MODELS / "negative_indices.ts.onnx", inputs, {name: expected[name].astype(np.float64)}
-    ).equal
+    assert not run(MODELS / "negative_indices.ts.onnx", inputs, {name: expected[name].astype(np.float64)}).equal
 
 
 def test_a_model_without_arrays_runs_on_random_ones() -> None:
@@ -139,9 +137,7 @@ def conditional() -> onnx.ModelProto:
         )
         for name, reduction in (("then", "add"), ("else", "max"))
     }
-    condition = helper.make_node(
-        "Constant", [], ["c"], value=helper.make_tensor("c", TensorProto.BOOL, [], [True])
-    )
+    condition = helper.make_node("Constant", [], ["c"], value=helper.make_tensor("c", TensorProto.BOOL, [], [True]))
     return model([condition, helper.make_node("If", ["c"], ["y"], name="if", **branches)])
 
 
@@ -176,9 +172,7 @@ def test_a_loop_runs_its_node_more_than_once() -> None:
         ],
     )
     trips = helper.make_node("Constant", [], ["n"], value=helper.make_tensor("n", TensorProto.INT64, [], [5]))
-    go = helper.make_node(
-        "Constant", [], ["go"], value=helper.make_tensor("go", TensorProto.BOOL, [], [True])
-    )
+    go = helper.make_node("Constant", [], ["go"], value=helper.make_tensor("go", TensorProto.BOOL, [], [True]))
     looping = model([trips, go, helper.make_node("Loop", ["n", "go", "x"], ["y"], body=inside)])
     assert [str(node) for node in nodes(looping)] == ["Loop.body/s: scatter_elements_f32_i32_r2a0_add"]
     wanted = np.zeros((4, 3), np.float32)
@@ -190,15 +184,11 @@ def test_a_loop_runs_its_node_more_than_once() -> None:
 
 def test_a_function_s_node_takes_its_attributes_from_the_call_and_runs_with_a_kernel() -> None:
     inner = helper.make_node("ScatterElements", ["d", "i", "u"], ["r"], name="s", axis=1)
-    inner.attribute.append(
-        onnx.AttributeProto(name="reduction", ref_attr_name="how", type=onnx.AttributeProto.STRING)
-    )
+    inner.attribute.append(onnx.AttributeProto(name="reduction", ref_attr_name="how", type=onnx.AttributeProto.STRING))
     function = helper.make_function(
         "local", "put", ["d", "i", "u"], ["r"], [inner], [helper.make_opsetid("", 16)], ["how"]
     )
-    calling = model(
-        [helper.make_node("put", ["x", "ids", "ones"], ["y"], domain="local", how="mul")], 18, (function,)
-    )
+    calling = model([helper.make_node("put", ["x", "ids", "ones"], ["y"], domain="local", how="mul")], 18, (function,))
     (node,) = nodes(calling)
     assert (node.name, node.reduction, node.opset, node.spec) == ("local.put/s", None, 16, None)
     # ids holds 3 and -4, one past each end of axis 1's 3.

@@ -28,9 +28,7 @@ def node_tests() -> list[Any]:
     found = []
 
     def expect(node: Any, inputs: Any, outputs: Any, name: str, opset_imports: Any = (), **_: Any) -> None:
-        opset = (
-            opset_imports[0].version if opset_imports else onnx.defs.get_schema(node.op_type).since_version
-        )
+        opset = opset_imports[0].version if opset_imports else onnx.defs.get_schema(node.op_type).since_version
         found.append(pytest.param(node, inputs, outputs, opset, id=name))
 
     for op in FUNCTIONS:

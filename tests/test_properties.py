@@ -35,9 +35,7 @@ BAD_OFFSETS = (0, 1, 7, 2**31 - 8, 2**31)
 class Call:
     """One call: its arrays and attributes, and its functions on both sides."""
 
-    def __init__(
-        self, op: str, data: Array, indices: Array, updates: Array, axis: int, reduction: str
-    ) -> None:
+    def __init__(self, op: str, data: Array, indices: Array, updates: Array, axis: int, reduction: str) -> None:
         self.op, self.axis, self.reduction = op, axis, reduction
         self.data, self.indices, self.updates = data, indices, updates
 

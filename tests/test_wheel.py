@@ -88,11 +88,7 @@ def test_an_installed_wheel_answers_from_another_folder(wheel: Path, tmp_path: P
     dependencies.mkdir()
     outside = [Path(path) for path in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}]
     for path in (found for folder in outside for found in folder.iterdir()):
-        if (
-            "scattergen" not in path.name
-            and path.suffix != ".pth"
-            and not (dependencies / path.name).exists()
-        ):
+        if "scattergen" not in path.name and path.suffix != ".pth" and not (dependencies / path.name).exists():
             (dependencies / path.name).symlink_to(path)
     (site / "dependencies.pth").write_text(f"{dependencies}\n")
     elsewhere = tmp_path / "another folder"

@@ -30,9 +30,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
 """NumPy's dtypes by scattergen's tags."""
 
 
-def elements(
-    random: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any], special: float
-) -> Array:
+def elements(random: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any], special: float) -> Array:
     """Return random elements; each float is a special value with probability `special`.
 
     Integers are spread over their whole range. Floats lie around 1, so that long products stay finite. A

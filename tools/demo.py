@@ -24,9 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tools/demo", description=__doc__, formatter_class=_Formatter)
     parser.add_argument("model", nargs="?", type=Path, help="an ONNX file")
     parser.add_argument("--io", type=Path, help="an .npz of arrays named in/<input> and out/<output>")
-    parser.add_argument(
-        "--rtol", type=float, help="relative tolerance of floats; default 2e-5, more for halves"
-    )
+    parser.add_argument("--rtol", type=float, help="relative tolerance of floats; default 2e-5, more for halves")
     parser.add_argument("--atol", type=float, help="absolute tolerance of floats; the same defaults")
     chosen = parser.parse_args(arguments)
     if chosen.io and not chosen.model:

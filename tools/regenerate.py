@@ -26,9 +26,7 @@ def abi_module() -> str:
     from scattergen.paths import templates
 
     header = (templates() / "scattergen.h").read_text()
-    plain = header.split("/* plain declarations: what cffi reads */")[1].split(
-        "/* end of plain declarations */"
-    )[0]
+    plain = header.split("/* plain declarations: what cffi reads */")[1].split("/* end of plain declarations */")[0]
     ffi = cffi.FFI()
     ffi.cdef(plain + call_type())
     ffi.set_source("scattergen._abi", None)

@@ -47,9 +47,7 @@ def run(
     watch = Watch(known, tolerance, progress)
     names = [row.name for row in proto.graph.output]
     _check_names(proto, feeds, expected or {})
-    results = dict(
-        zip(names, _evaluate(evaluator_of(proto, operators(watch)), feeds, feeds_are), strict=True)
-    )
+    results = dict(zip(names, _evaluate(evaluator_of(proto, operators(watch)), feeds, feeds_are), strict=True))
     if expected is None:
         wanted: Arrays = dict(zip(names, _evaluate(evaluator_of(proto, []), feeds, feeds_are), strict=True))
     else:
@@ -83,9 +81,7 @@ def _evaluate(reference: ReferenceEvaluator, feeds: Arrays, feeds_are: str) -> S
     except Exception as error:
         if feeds_are == "random":
             shapes = ", ".join(f"{name} {array.dtype}{list(array.shape)}" for name, array in feeds.items())
-            raise ShapeError(
-                f"the model does not run on made-up inputs ({shapes}): give real ones"
-            ) from error
+            raise ShapeError(f"the model does not run on made-up inputs ({shapes}): give real ones") from error
         # The evaluator wraps a TypeError of an operator, once per function around it.
         ours = next((cause for cause in _causes(error) if isinstance(cause, ScattergenError)), None)
         raise ours or error from None

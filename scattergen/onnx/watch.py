@@ -30,9 +30,7 @@ _REPEATS, _BUDGET = 20, 0.05
 class Watch:
     """The `around` of an evaluator; `seen` holds what it found, by the name of the node, in running order."""
 
-    def __init__(
-        self, known: Mapping[str, ScatterNode], tolerance: Tolerance, progress: Progress | None
-    ) -> None:
+    def __init__(self, known: Mapping[str, ScatterNode], tolerance: Tolerance, progress: Progress | None) -> None:
         self.known, self.tolerance, self.progress = known, tolerance, progress
         self.seen: dict[str, NodeReport] = {}
 

@@ -18,9 +18,7 @@ CASES = [
         note="data float32, updates int64 (never reinterpret the bytes)",
     ),
     Case("B97a", SE, 18, f32([0, 0]), f64([0, 1]), f32([1, 2]), error=TypeError, note="float indices"),
-    Case(
-        "B97b", SE, 18, f32([0, 0]), boolean([False, True]), f32([1, 2]), error=TypeError, note="bool indices"
-    ),
+    Case("B97b", SE, 18, f32([0, 0]), boolean([False, True]), f32([1, 2]), error=TypeError, note="bool indices"),
     Case(
         "B43a",
         SE,

@@ -17,9 +17,7 @@ CASES = [
         expect=i64([[0, 0, 8], [7, 0, 0]]),
     ),
     Case("B19a", SE, 13, f32([1, 2, 3]), i64([-3, 2]), f32([8, 9]), expect=f32([8, 2, 9]), note="both ends"),
-    Case(
-        "B19b", SE, 13, f32([1, 2, 3]), i64([3, 0]), f32([8, 9]), error=IndexError, note="3 is out of [-3, 2]"
-    ),
+    Case("B19b", SE, 13, f32([1, 2, 3]), i64([3, 0]), f32([8, 9]), error=IndexError, note="3 is out of [-3, 2]"),
     Case(
         "B19c",
         SE,

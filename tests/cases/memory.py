@@ -132,7 +132,5 @@ CASES = [
         expect=f32([3, 1, 2, 6]),
         note="updates overlaps data by a shift",
     ),
-    Case(
-        "B95", SE, 18, np.flip(f32([1, 34])), i64([0]), f32([7]), expect=f32([7, 1]), note="np.flip as data"
-    ),
+    Case("B95", SE, 18, np.flip(f32([1, 34])), i64([0]), f32([7]), expect=f32([7, 1]), note="np.flip as data"),
 ]

@@ -48,9 +48,7 @@ def scatter(
     return result
 
 
-def validate(
-    op: str, opset: int, data: Array, indices: Array, updates: Array, axis: int, reduction: str
-) -> int:
+def validate(op: str, opset: int, data: Array, indices: Array, updates: Array, axis: int, reduction: str) -> int:
     """Return the axis, not negative; raise TypeError or ValueError where a call does not fit together."""
     version = max((v for name, v in REDUCTIONS if name == op and v <= opset), default=0)
     if not version:

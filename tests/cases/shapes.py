@@ -142,9 +142,7 @@ CASES = [
         expect=f32([[1, 8], [7, 4]]),
         note="the least legal axis, -r",
     ),
-    Case(
-        "B107", ND, 18, f32(1.0), i64(np.zeros((1, 0))), f32([5.0]), error=ValueError, note="data has rank 0"
-    ),
+    Case("B107", ND, 18, f32(1.0), i64(np.zeros((1, 0))), f32([5.0]), error=ValueError, note="data has rank 0"),
     Case(
         "B106",
         ND,
