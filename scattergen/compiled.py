@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, dispatch, lower, machine, plan
+from . import arrays, caller, dispatch, lower, machine, plan
 from .errors import DTypeError, ShapeError
 from .kernel import KernelSpec
 from .spec import OpSpec
@@ -65,6 +65,7 @@ def compile(spec: OpSpec | str) -> Kernel:
 
     """
     spec = OpSpec.parse(spec) if isinstance(spec, str) else spec
+    caller.make()
     return Kernel(spec, tuple(_variant(ready) for ready in _all_ready(lower.variants(spec))))
 
 

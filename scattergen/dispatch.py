@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, bounds, loader, plan, reference
+from . import arrays, bounds, caller, loader, plan, reference
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
 from .loader import NULL
@@ -180,6 +180,7 @@ def _fast(found: Plan, arguments: Arguments) -> Fast:
     spec, shape, dtype = arguments.spec, arguments.data.shape, arguments.data.dtype
     call = found.call
     assert call is not None
+    caller.adopt(plans.clear)
     pointer, scratch, needs_scratch = call.pointer, call.scratch, call.scratch_bytes > 0
     empty, from_buffer, invoke = np.empty, loader.from_buffer, loader.invoke
 

@@ -9,7 +9,7 @@ the same calls go through the ABI module.
 
 from __future__ import annotations
 
-import sys
+import itertools
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,42 +21,10 @@ from .errors import CacheError
 
 ABI = 1
 NULL = _abi.ffi.NULL
+CALLER = "_scattergen_caller"
 
 MISALIGNED = -2
 """What a call returns that did not run since an address is no multiple of its element's size."""
-
-CALLER_TYPES = """
-struct scattergen_call {
-    int64_t (*run)(void *out, const void *data, const void *indices, const void *updates,
-                   const int64_t *layout, void *scratch, int32_t threads);
-    int64_t (*check)(const void *indices, const int64_t *layout); /* NULL: `out` is nobody else's yet */
-    const int64_t *layout;
-    int32_t threads;
-    uintptr_t element_mask, index_mask;
-};
-"""
-CALLER_SOURCE = """
-#include <stdint.h>
-%s
-static int64_t scattergen_invoke(const void *call, void *out, const void *data, const void *indices,
-                                 const void *updates, void *scratch)
-{
-    const struct scattergen_call *c = call;
-    if ((((uintptr_t)out | (uintptr_t)data | (uintptr_t)updates) & c->element_mask)
-        || ((uintptr_t)indices & c->index_mask))
-        return %d;
-    if (c->check) {
-        const int64_t position = c->check(indices, c->layout);
-        if (position >= 0)
-            return position;
-    }
-    return c->run(out, data, indices, updates, c->layout, scratch, c->threads);
-}
-"""
-CALLER_CDEF = """
-int64_t scattergen_invoke(const void *call, void *out, const void *data, const void *indices, const void *updates,
-                          void *scratch);
-"""
 
 Invoke = Callable[[Any, Any, Any, Any, Any, Any], int]
 
@@ -145,8 +113,19 @@ def from_buffer(array: Any) -> Any:
     return _abi.ffi.from_buffer(array)
 
 
+_calls_by_abi = itertools.count(1)
+
+MANY_CALLS = 200
+"""Calls after which a process is worth a caller module, which takes a quarter of a second to build."""
+
+on_many_calls: Callable[[], None] = lambda: None  # noqa: E731
+"""Run once, at call number `MANY_CALLS` that goes through the ABI module."""
+
+
 def _invoke_abi(call: Any, out: Any, data: Any, indices: Any, updates: Any, scratch: Any) -> int:
     ffi = _abi.ffi
+    if next(_calls_by_abi) == MANY_CALLS:
+        on_many_calls()
     elements, index = 0, int(ffi.cast("uintptr_t", ffi.cast("void *", indices)))
     for pointer in (out, data, updates):
         elements |= int(ffi.cast("uintptr_t", ffi.cast("void *", pointer)))
@@ -163,18 +142,9 @@ invoke: Invoke = _invoke_abi
 """Run a call: `invoke(call.pointer, out, data, indices, updates, scratch)`, each an address or NULL."""
 
 
-def caller_source() -> str:
-    """Return the C of the caller module, written by cffi (which has to be imported whole for it)."""
-    import io
-
-    import cffi
-
-    ffi = cffi.FFI()
-    ffi.cdef(CALLER_CDEF)
-    ffi.set_source("_scattergen_caller", CALLER_SOURCE % (CALLER_TYPES, MISALIGNED))
-    text = io.StringIO()
-    ffi.emit_c_code(text)
-    return text.getvalue()
+def has_caller() -> bool:
+    """Whether calls go through a caller module."""
+    return invoke is not _invoke_abi
 
 
 def use_caller(path: Path) -> None:
@@ -182,9 +152,8 @@ def use_caller(path: Path) -> None:
     global invoke
     import importlib.util
 
-    spec = importlib.util.spec_from_file_location("_scattergen_caller", path)
+    spec = importlib.util.spec_from_file_location(CALLER, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    sys.modules.setdefault("_scattergen_caller", module)
     invoke = module.lib.scattergen_invoke

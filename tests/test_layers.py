@@ -13,39 +13,19 @@ import scattergen
 
 PACKAGE = Path(scattergen.__file__).parent
 
-ORDER = (
-    *("errors", "config", "log", "paths", "machine", "dtypes", "ops", "spec", "kernel", "loops", "lower"),
-    *(
-        "schedule",
-        "standard",
-        "render",
-        "process",
-        "toolchain",
-        "trials",
-        "locks",
-        "cache_root",
-        "cache_entry",
-    ),
-    *(
-        "cache_admin",
-        "cache",
-        "flights",
-        "build",
-        "_abi",
-        "loader",
-        "bounds",
-        "reference",
-        "threads",
-        "arrays",
-    ),
-    *("plan", "dispatch", "explain", "compiled", "api", "jit", "aot", "onnx", "cli"),
+ORDER = tuple(
+    """
+    errors config log paths machine dtypes ops spec kernel loops lower schedule standard render
+    process toolchain trials locks cache_root cache_entry cache_admin cache flights build _abi loader caller
+    bounds reference threads arrays plan dispatch explain compiled api jit aot onnx cli
+    """.split()
 )
 """A module imports only from names before its own. `onnx` is a package and counts as one."""
 
 ONLY_HERE = {
     "jinja2": {"render"},
-    "cffi": {"loader"},
-    "_cffi_backend": {"loader", "_abi"},
+    "cffi": {"caller"},
+    "_cffi_backend": {"caller", "_abi"},
     "subprocess": {"machine", "process"},
     "filelock": {"locks"},
     "onnx": {"onnx"},

@@ -29,7 +29,7 @@ def abi_module() -> str:
     plain = header.split("/* plain declarations: what cffi reads */")[1].split("/* end of plain declarations */")[0]
     ffi = cffi.FFI()
     ffi.cdef(plain + call_type())
-    ffi.set_source("scattergen._abi", None)
+    ffi.set_source("scattergen._abi", None, compiler_verbose=0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "_abi.py"
         ffi.emit_python_code(str(path))
@@ -38,8 +38,9 @@ def abi_module() -> str:
 
 def call_type() -> str:
     """Return the C declaration of the caller's argument; read as text, since `_abi` may not exist yet."""
-    source = (ROOT / "scattergen" / "loader.py").read_text()
-    return source.split('CALLER_TYPES = """')[1].split('"""')[0]
+    source = (ROOT / "scattergen" / "caller.py").read_text()
+    start = source.index("struct scattergen_call {")
+    return source[start : source.index("};", start) + 2]
 
 
 def wanted() -> dict[Path, str]:
