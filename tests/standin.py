@@ -9,6 +9,7 @@ FOLDER gets the templates; the settings come from the environment. It prints one
 
 from __future__ import annotations
 
+import concurrent.futures
 import ctypes
 import json
 import sys
@@ -28,8 +29,9 @@ __attribute__((visibility("default"))) int answer(void);
 int answer(void)
 {
     int sum = 0;
+    /* One thread: a test forks after this has run, and a team of several would hang in the child. */
 #ifdef _OPENMP
-#pragma omp parallel for reduction(+ : sum)
+#pragma omp parallel for num_threads(1) reduction(+ : sum)
 #endif
     for (int i = 0; i < 4; i++)
         sum += i == 3 ? ANSWER : 0;
@@ -89,20 +91,14 @@ def _build(names: list[str]) -> object:
 
 
 def _threads(names: list[str]) -> object:
-    results: list[object] = []
     start = threading.Barrier(8)
 
-    def work(turn: int) -> None:
+    def work(turn: int) -> list[dict[str, object]]:
         start.wait()
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            results.append(_ask(name))
+        return [_ask(name) for name in names[turn % len(names) :] + names[: turn % len(names)]]
 
-    workers = [threading.Thread(target=work, args=(turn,)) for turn in range(8)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    return results
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        return [answer for answers in pool.map(work, range(8)) for answer in answers]
 
 
 def _hit(names: list[str]) -> object:
