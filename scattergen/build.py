@@ -58,25 +58,27 @@ def library(spec: KernelSpec, *, private: bool = False) -> Built:
     return _obtain(name, _request(_kernel_common(chosen), name), chosen, make, private=private)
 
 
-def module(name: str, source: str, include_dirs: list[str]) -> Path:
-    """Return the library of a Python extension module for this Python, from its C `source`.
+def module(name: str, recipe: str, write: Callable[[], str], include_dirs: list[str], *, build: bool = True) -> Path:
+    """Return the library of a Python extension module for this Python.
 
-    ``name`` is lower-case letters, digits and underscores. Raises as `library` does, and
-    `KernelUnavailable` where none of `include_dirs` has Python's headers.
+    ``name`` is lower-case letters, digits and underscores; ``recipe`` stands for the C source, which
+    ``write`` makes only where the store has no library. Raises as `library` does, and `KernelUnavailable`
+    where none of `include_dirs` has Python's headers, or where ``build=False`` forbids building.
     """
+    import dataclasses
     import sys
     import sysconfig
 
-    chosen = settings()
+    chosen = settings() if build else dataclasses.replace(settings(), compile="never")
     flags = toolchain.module_flags(chosen)
     python = f"{sys.hexversion} {sysconfig.get_config_var('SOABI')} {sysconfig.get_config_var('EXT_SUFFIX')}"
-    request = _request("\n".join((python, machine.tag(), str(cache_root.FORMAT), *flags)), source)
-    if not any(Path(folder, "Python.h").is_file() for folder in include_dirs):
-        raise KernelUnavailable(f"{name}: no Python.h in {', '.join(include_dirs) or 'no folder'}")
+    request = _request("\n".join((python, machine.tag(), str(cache_root.FORMAT), *flags)), recipe)
     included = (*flags, *(f"-I{folder}" for folder in include_dirs))
 
     def make(compiler: Compiler, store: Store, work: Path) -> dict[str, object]:
-        return _compile(compiler, store, chosen, work, name, source, [included])
+        if not any(Path(folder, "Python.h").is_file() for folder in include_dirs):
+            raise KernelUnavailable(f"{name}: no Python.h in {', '.join(include_dirs) or 'no folder'}")
+        return _compile(compiler, store, chosen, work, name, write(), [included])
 
     return _obtain(name, request, chosen, make, private=False).library
 
@@ -144,9 +146,7 @@ def _built(path: Path, origin: Literal["cache", "built"], began: float) -> Built
     return Built(library=path, source=source, origin=origin, seconds=time.perf_counter() - began)
 
 
-def _make_kernel(
-    spec: KernelSpec, chosen: Settings, compiler: Compiler, store: Store, work: Path
-) -> dict[str, object]:
+def _make_kernel(spec: KernelSpec, chosen: Settings, compiler: Compiler, store: Store, work: Path) -> dict[str, object]:
     import shutil
 
     shutil.copyfile(templates() / HEADER, work / HEADER)

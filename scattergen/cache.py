@@ -96,9 +96,7 @@ class Store:
         for root in self._roots():
             try:
                 names = [entry for entry in os.listdir(root / cache_root.ENTRIES) if entry.startswith(start)]
-                found += [
-                    (cache_entry.last_used(root / cache_root.ENTRIES / entry), entry) for entry in names
-                ]
+                found += [(cache_entry.last_used(root / cache_root.ENTRIES / entry), entry) for entry in names]
             except OSError:
                 continue
         for _, entry in sorted(found, reverse=True):

@@ -98,9 +98,7 @@ def clear(root: Path) -> int:
     Builds in progress are left to end.
     """
     unknown = [path.name for path in _listed(root) if not _KNOWN.fullmatch(path.name)]
-    unknown += [
-        path.name for path in _listed(root / cache_root.ENTRIES) if not cache_entry.NAME.fullmatch(path.name)
-    ]
+    unknown += [path.name for path in _listed(root / cache_root.ENTRIES) if not cache_entry.NAME.fullmatch(path.name)]
     if unknown:
         raise CacheError(
             f"{root} holds names that scattergen did not make ({', '.join(sorted(unknown)[:5])});"

@@ -98,9 +98,7 @@ def private() -> Path:
         root = Path(tempfile.mkdtemp(prefix="scattergen-"))
         prepare(root)
     except OSError as problem:
-        raise CacheError(
-            f"no place for a temporary folder ({problem}); set TMPDIR or SCATTERGEN_CACHE_DIR"
-        ) from None
+        raise CacheError(f"no place for a temporary folder ({problem}); set TMPDIR or SCATTERGEN_CACHE_DIR") from None
     standing = _private.setdefault(os.getpid(), root)
     atexit.register(_remove, root, os.getpid())
     return standing

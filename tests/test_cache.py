@@ -602,9 +602,7 @@ with locks.advice(Path(sys.argv[1]), timeout=1, what="x") as held:
     time.sleep(60)
 """
     path = root / "locks" / KEY[:2]
-    holder = subprocess.Popen(
-        [sys.executable, "-c", code, str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
+    holder = subprocess.Popen([sys.executable, "-c", code, str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert holder.stdout and holder.stdout.readline() == "True\n"
         with locks.advice(path, timeout=0.1, what="x") as held:
@@ -655,9 +653,7 @@ def test_a_file_system_without_locks(root: Path, number: int, monkeypatch: pytes
     assert opened(root).build(KERNEL, KEY, making()).is_file()
 
 
-def test_who_waits_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_who_waits_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(locks, "_PATIENCE", 0.02)
     with (
         locks.advice(tmp_path / "lock", timeout=1, what="x"),

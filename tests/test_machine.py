@@ -33,9 +33,7 @@ def test_features_are_what_decides(tmp_path: Path) -> None:
 
 @LINUX
 def test_arm_features_count(tmp_path: Path) -> None:
-    (tmp_path / "cpuinfo").write_text(
-        "processor\t: 0\nBogoMIPS\t: 50\nFeatures\t: fp asimd sve\nCPU part\t: 0xd0c\n"
-    )
+    (tmp_path / "cpuinfo").write_text("processor\t: 0\nBogoMIPS\t: 50\nFeatures\t: fp asimd sve\nCPU part\t: 0xd0c\n")
     assert machine._features(tmp_path / "cpuinfo").splitlines() == [
         "Features: fp asimd sve",
         "CPU part: 0xd0c",

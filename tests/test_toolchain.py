@@ -151,9 +151,7 @@ def test_identity_of_two_names_for_one_wrapper(tmp_path: Path, monkeypatch: pyte
 
 def test_flags() -> None:
     plain = toolchain.flags(Settings(), openmp=False)
-    assert {"-std=c11", "-O3", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-march=native"} <= set(
-        plain
-    )
+    assert {"-std=c11", "-O3", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-march=native"} <= set(plain)
     assert "-fopenmp" not in plain
     assert "-fopenmp" in toolchain.flags(Settings(), openmp=True)
     assert toolchain.flags(Settings(cflags="-g '-DA=b c'"), openmp=False)[-2:] == ("-g", "-DA=b c")
@@ -184,9 +182,7 @@ def test_compilers(name: str, tmp_path: Path) -> None:
     assert str(folder).encode() not in library.read_bytes()
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("ziglang") is None, reason="needs pip install scattergen[compiler]"
-)
+@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs pip install scattergen[compiler]")
 def test_zig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("HOME", raising=False)
@@ -279,9 +275,7 @@ def is_gone(process: int) -> bool:
 
 
 def test_an_interrupt_stops_the_compiler(tmp_path: Path) -> None:
-    hanging = script(
-        tmp_path / "cc", f"echo $$ > '{tmp_path}/new' && mv '{tmp_path}/new' '{tmp_path}/self'\nsleep 300"
-    )
+    hanging = script(tmp_path / "cc", f"echo $$ > '{tmp_path}/new' && mv '{tmp_path}/new' '{tmp_path}/self'\nsleep 300")
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "kernel.c").touch()
     code = f"""

@@ -1,0 +1,130 @@
+"""The operators: NumPy arrays in, a fresh NumPy array (or `out`) out."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from . import dispatch
+from .dispatch import plans
+from .ops import OPS
+
+_SCATTER, _SCATTER_ELEMENTS, _SCATTER_ND = OPS["scatter"], OPS["scatter_elements"], OPS["scatter_nd"]
+_ndarray = np.ndarray
+
+
+def scatter_elements(
+    data: Any,
+    indices: Any,
+    updates: Any,
+    axis: int = 0,
+    reduction: str = "none",
+    *,
+    opset: int = 18,
+    out: Any = None,
+    threads: int | None = None,
+) -> np.ndarray[Any, Any]:
+    """Return a copy of `data` with `updates` applied where `indices` says, along one axis: ONNX ScatterElements.
+
+    For every position p of `indices`, in row-major order, the element of the result at p, with
+    p[axis] replaced by indices[p], becomes f(element, updates[p]).
+
+    Args:
+        data: rank r >= 1, any type of ONNX's tensors but strings.
+        indices: int32 or int64, rank r, no larger than `data` off the axis; values in
+            [-s, s-1] for an axis of size s, negative ones counting from the end.
+        updates: the type of `data`, the shape of `indices`.
+        axis: in [-r, r-1].
+        reduction: f, one of none (replaces; the last one wins), add, mul (from opset 16), max, min (from 18).
+        opset: the ONNX opset whose rules hold.
+        out: array of the shape and type of `data` for the result; may be `data` itself. A failed
+            call leaves it untouched.
+        threads: most threads of this call; the result does not depend on it.
+
+    Raises:
+        IndexOutOfBounds (IndexError), ShapeError and SpecError (ValueError), DTypeError (TypeError).
+
+    """
+    key = None
+    if out is None and threads is None and type(data) is type(indices) is type(updates) is _ndarray:
+        key = (
+            data.dtype, indices.dtype, updates.dtype, data.shape, indices.shape, updates.shape, axis, reduction, opset,
+        )  # fmt: skip
+        try:
+            plan = plans.get(key)
+        except TypeError:  # an unhashable axis or reduction; the checks say so
+            key = plan = None
+        if plan is not None:
+            return plan(data, indices, updates)
+    return dispatch.run(_SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, key)
+
+
+def scatter_nd(
+    data: Any,
+    indices: Any,
+    updates: Any,
+    reduction: str = "none",
+    *,
+    opset: int = 18,
+    out: Any = None,
+    threads: int | None = None,
+) -> np.ndarray[Any, Any]:
+    """Return a copy of `data` with slices of it updated where index tuples say: ONNX ScatterND.
+
+    The last dim of `indices`, k long, holds tuples; for every tuple t, in row-major order, the slice
+    result[t] of shape data.shape[k:] becomes f(slice, updates[position of t]), element by element.
+
+    Args:
+        data: rank r >= 1, any type of ONNX's tensors but strings.
+        indices: int32 or int64, rank q >= 1, indices.shape[-1] = k in [0, r]; negative values count from the end.
+        updates: the type of `data`, shape indices.shape[:-1] + data.shape[k:].
+        reduction: f, one of none (replaces; the last one wins), add, mul (from opset 16), max, min (from 18).
+        opset: the ONNX opset whose rules hold.
+        out: array of the shape and type of `data` for the result; may be `data` itself. A failed
+            call leaves it untouched.
+        threads: most threads of this call; the result does not depend on it.
+
+    Raises:
+        IndexOutOfBounds (IndexError), ShapeError and SpecError (ValueError), DTypeError (TypeError).
+
+    """
+    key = None
+    if out is None and threads is None and type(data) is type(indices) is type(updates) is _ndarray:
+        key = (
+            data.dtype,
+            indices.dtype,
+            updates.dtype,
+            data.shape,
+            indices.shape,
+            updates.shape,
+            reduction,
+            opset,
+        )
+        try:
+            plan = plans.get(key)
+        except TypeError:
+            key = plan = None
+        if plan is not None:
+            return plan(data, indices, updates)
+    return dispatch.run(_SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, key)
+
+
+def scatter(
+    data: Any,
+    indices: Any,
+    updates: Any,
+    axis: int = 0,
+    *,
+    opset: int = 9,
+    out: Any = None,
+    threads: int | None = None,
+) -> np.ndarray[Any, Any]:
+    """Return what ONNX Scatter gives: `scatter_elements` without reductions, deprecated from opset 11 on.
+
+    Arguments and exceptions are those of `scatter_elements`.
+    """
+    if opset >= 11:
+        warnings.warn("Scatter is deprecated since opset 11: use scatter_elements", DeprecationWarning, stacklevel=2)
+    return dispatch.run(_SCATTER, opset, axis, "none", data, indices, updates, out, threads)

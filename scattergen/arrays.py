@@ -1,0 +1,190 @@
+"""Arguments → NumPy arrays that fit the operator: coercion, dtypes, shapes, byte order, overlap.
+
+Every rule about arguments stands here, whatever runs afterwards. A copy is made only where it says so
+in `Arguments.copies`.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .errors import DTypeError, ShapeError, SpecError
+from .ops import Op
+from .spec import OpSpec
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_KIND_ORDER = "biufc"
+"""Python numbers in a list may become any of these kinds that does not stand before their own."""
+
+
+@dataclass(slots=True)
+class Arguments:
+    """The arrays of one call, in native byte order, of fitting shapes; `out` is where the result goes."""
+
+    spec: OpSpec
+    data: Array
+    indices: Array
+    updates: Array
+    out: Array | None
+    copies: list[str] = field(default_factory=list)
+
+
+def prepare(
+    op: Op, opset: int, place: Any, reduction: str, data: Any, indices: Any, updates: Any, out: Any
+) -> Arguments:
+    """Return the arguments of a call, or raise `DTypeError`, `ShapeError` or `SpecError`.
+
+    `place` is the axis, negative or not, for an operator that has one.
+    """
+    copies: list[str] = []
+    data = _as_array(data, "data", op)
+    indices = _as_indices(indices, op)
+    updates = _as_updates(updates, data, op)
+    if data.ndim == 0 or indices.ndim == 0:
+        name = "data" if data.ndim == 0 else "indices"
+        raise ShapeError(f"{op}: {name} has rank 0, allowed is 1 or more")
+    if op.addressing == "axis":
+        place = _check_axis_shapes(op, place, data, indices, updates)
+    else:
+        place = _check_tuple_shapes(op, data, indices, updates)
+    spec = _spec(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset)
+    if out is not None:
+        out = _check_out(op, out, data)
+        indices = _apart(indices, "indices", out, copies)
+        updates = _apart(updates, "updates", out, copies)
+    return Arguments(spec, data, _native(indices, "indices", copies), _native(updates, "updates", copies), out, copies)
+
+
+@lru_cache(maxsize=1024)
+def _spec(
+    op: Op, dtype: np.dtype[Any], index: np.dtype[Any], rank: int, place: int, reduction: str, opset: int
+) -> OpSpec:
+    try:
+        return OpSpec(
+            op=op,
+            dtype=dtypes.of_numpy(dtype, f"{op}: data"),
+            index=dtypes.of_numpy(index, f"{op}: indices"),
+            rank=rank,
+            place=place,
+            reduction=reduction,
+            opset=opset,
+        )
+    except SpecError as error:
+        if error.field in ("dtype", "index"):
+            raise DTypeError(f"{op}: {error}") from None
+        raise
+
+
+def _as_array(value: Any, name: str, op: Op) -> Array:
+    if type(value) is np.ndarray:
+        return value
+    if isinstance(value, np.ma.MaskedArray):
+        raise DTypeError(
+            f"{op}: {name} is a masked array; pass {name}.filled(...) or {name}.data and {name}.mask apart"
+        )
+    try:
+        return np.asarray(value)
+    except Exception as error:
+        raise DTypeError(f"{op}: {name} is a {type(value).__name__} that NumPy cannot read: {error}") from error
+
+
+def _as_indices(value: Any, op: Op) -> Array:
+    array = _as_array(value, "indices", op)
+    if not hasattr(value, "dtype") and (array.size == 0 or array.dtype.kind == "i"):
+        array = array.astype(np.int64, copy=False)
+    if array.dtype.kind != "i" or array.dtype.itemsize not in (4, 8):
+        raise DTypeError(f"{op}: indices is {array.dtype}, allowed is int32 or int64: use indices.astype('int64')")
+    return array
+
+
+def _as_updates(value: Any, data: Array, op: Op) -> Array:
+    array = _as_array(value, "updates", op)
+    native = data.dtype.newbyteorder("=")
+    if array.dtype.newbyteorder("=") == native:
+        return array
+    plain = not hasattr(value, "dtype")
+    if plain and (array.size == 0 or _KIND_ORDER.find(array.dtype.kind) in range(_kind(native) + 1)):
+        try:
+            return np.asarray(value, dtype=native).reshape(array.shape)
+        except OverflowError as error:
+            raise ShapeError(f"{op}: updates does not fit {native}: {error}") from None
+    raise DTypeError(f"{op}: updates is {array.dtype}, data is {native}: use updates.astype({str(native)!r})")
+
+
+def _kind(dtype: np.dtype[Any]) -> int:
+    return _KIND_ORDER.find("f" if dtype.name == "bfloat16" else "u" if dtype.kind == "i" else dtype.kind)
+
+
+def _check_axis_shapes(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> int:
+    rank = data.ndim
+    if indices.ndim != rank or updates.ndim != rank:
+        raise ShapeError(
+            f"{op}: data has rank {rank}, indices {indices.ndim}, updates {updates.ndim}: allowed is one common rank"
+        )
+    if indices.shape != updates.shape:
+        raise ShapeError(f"{op}: updates has shape {updates.shape}, must have that of indices, {indices.shape}")
+    try:
+        place = operator.index(axis)
+    except TypeError:
+        raise ShapeError(f"{op}: axis is {axis!r}, must be a whole number") from None
+    if not -rank <= place < rank:
+        raise ShapeError(f"{op}: axis is {place}, allowed is {-rank} to {rank - 1} for rank {rank}")
+    place %= rank
+    for dim, (size, extent) in enumerate(zip(data.shape, indices.shape, strict=True)):
+        if dim != place and extent > size:
+            raise ShapeError(
+                f"{op}: indices.shape[{dim}] is {extent}, allowed off axis {place}"
+                f" is data.shape[{dim}] = {size} or less"
+            )
+    return place
+
+
+def _check_tuple_shapes(op: Op, data: Array, indices: Array, updates: Array) -> int:
+    depth = indices.shape[-1]
+    if depth > data.ndim:
+        raise ShapeError(f"{op}: indices.shape[-1] is {depth}, allowed is 0 to rank(data) = {data.ndim}")
+    wanted = indices.shape[:-1] + data.shape[depth:]
+    if updates.shape != wanted:
+        raise ShapeError(
+            f"{op}: updates has shape {updates.shape}, must have {wanted} (indices.shape[:-1] + data.shape[{depth}:])"
+        )
+    return int(depth)
+
+
+def _check_out(op: Op, given: Any, data: Array) -> Array:
+    if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
+        raise DTypeError(f"{op}: out is a {type(given).__name__}, allowed is a NumPy array")
+    out: Array = np.asarray(given)  # a memory map, say, as the plain array that it is
+    if out.dtype.newbyteorder("=") != data.dtype.newbyteorder("="):
+        raise DTypeError(f"{op}: out is {out.dtype}, must be {data.dtype} as data is")
+    if out.shape != data.shape:
+        raise ShapeError(f"{op}: out has shape {out.shape}, must have that of data, {data.shape}")
+    if not out.flags.writeable:
+        raise ShapeError(f"{op}: out is read-only")
+    reach = out.itemsize if out.size else 0
+    for stride, extent in sorted((abs(s), n) for s, n in zip(out.strides, out.shape, strict=True) if n > 1):
+        if stride < reach:
+            raise ShapeError(f"{op}: out has elements that share memory (strides {out.strides})")
+        reach += stride * (extent - 1)
+    return out
+
+
+def _apart(array: Array, name: str, out: Array, copies: list[str]) -> Array:
+    if not np.may_share_memory(array, out):
+        return array
+    copies.append(f"{name}: shares memory with out")
+    return array.copy()
+
+
+def _native(array: Array, name: str, copies: list[str]) -> Array:
+    if array.dtype.isnative:
+        return array
+    copies.append(f"{name}: foreign byte order")
+    return array.astype(array.dtype.newbyteorder("="))

@@ -1,0 +1,204 @@
+"""Call → result: arrays are prepared, a plan is found, a kernel writes to a fresh array or to `out`.
+
+The fast table `plans` is asked by `api` before anything here runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import arrays, bounds, caller, loader, plan, reference
+from .arrays import Arguments, Array
+from .errors import IndexOutOfBounds
+from .loader import NULL
+from .ops import Op
+from .plan import MOST_PLANS, Plan
+from .spec import OpSpec
+
+Fast = Callable[[Any, Any, Any], Array]
+
+plans: dict[tuple[Any, ...], Fast] = {}
+"""A signature of C-contiguous arrays → a function of them."""
+
+
+def forget() -> None:
+    """Drop every plan: something that plans depend on has changed."""
+    plans.clear()
+    plan.forget()
+
+
+def run(
+    op: Op,
+    opset: int,
+    place: Any,
+    reduction: str,
+    data: Any,
+    indices: Any,
+    updates: Any,
+    out: Any = None,
+    threads: int | None = None,
+    key: tuple[Any, ...] | None = None,
+) -> Array:
+    """Run one call; keep a fast plan under `key` where the arrays are of the kind that it serves."""
+    arguments = arrays.prepare(op, opset, place, reduction, data, indices, updates, out)
+    result = execute(arguments, threads, key)
+    return result if out is None else out
+
+
+def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | None = None) -> Array:
+    """Run checked arguments."""
+    if arguments.updates.size == 0:
+        return _without_updates(arguments)
+    data, out = arguments.data, arguments.out
+    target, in_place = _target(arguments)
+    found = plan.plan(arguments, target, threads)
+    if found.call is None:
+        return _by_reference(arguments)
+    call, indices = found.call, loader.address(arguments.indices)
+    kernel_copies = not in_place and _same_memory_order(data, target, out)
+    if not in_place and not kernel_copies:
+        if target is out and call.check(indices) >= 0:
+            raise _out_of_bounds(arguments)
+        np.copyto(target, data)
+    status = loader.invoke(
+        call.checked if target is out else call.pointer,
+        loader.address(target),
+        loader.address(data) if kernel_copies else NULL,
+        indices,
+        loader.address(arguments.updates),
+        call.scratch(),
+    )
+    if status >= 0:
+        raise _out_of_bounds(arguments)
+    assert status == -1, "a plan was called with addresses that it was not made for"
+    if key is not None and kernel_copies and _all_contiguous(arguments):
+        _keep(key, _fast(found, arguments))
+    if out is None:
+        return target
+    if target is not out:
+        np.copyto(out, target)
+    return out
+
+
+def _sizes(spec: OpSpec, data: Array) -> tuple[int, ...]:
+    """Return the size of the dim of `data` that each index component addresses."""
+    if spec.op.addressing == "axis":
+        return (int(data.shape[spec.place]),)
+    return tuple(data.shape[: spec.place])
+
+
+def _find_out_of_bounds(arguments: Arguments) -> IndexOutOfBounds | None:
+    spec = arguments.spec
+    return bounds.find_out_of_bounds(arguments.indices, _sizes(spec, arguments.data), str(spec.op))
+
+
+def _out_of_bounds(arguments: Arguments) -> IndexOutOfBounds:
+    """Return the error of a kernel that met a bad index; one without positions if the caller has since mended it."""
+    return _find_out_of_bounds(arguments) or IndexOutOfBounds(str(arguments.spec.op), (), (), ())
+
+
+def _without_updates(arguments: Arguments) -> Array:
+    """Return the result of a call that changes nothing; its indices are checked all the same."""
+    error = _find_out_of_bounds(arguments)
+    if error is not None:
+        raise error
+    out = _fresh(arguments.data) if arguments.out is None else arguments.out
+    np.copyto(out, arguments.data)
+    return out
+
+
+def _fresh(data: Array) -> Array:
+    """Return an empty native array like `data`: in the order of its memory if that has no gaps, else C-ordered."""
+    low, high = np.lib.array_utils.byte_bounds(data)
+    dense = high - low == data.nbytes and 0 not in data.strides
+    return np.empty_like(data, dtype=data.dtype.newbyteorder("="), order="K" if dense else "C", subok=False)
+
+
+def _target(arguments: Arguments) -> tuple[Array, bool]:
+    """Return the array that the kernel writes to, and whether it is `data` itself."""
+    data, out = arguments.data, arguments.out
+    if out is None or not out.dtype.isnative:
+        return _fresh(data), False
+    same = out is data or (
+        out.strides == data.strides
+        and out.dtype == data.dtype
+        and out.__array_interface__["data"][0] == data.__array_interface__["data"][0]
+    )
+    return out, same
+
+
+def _same_memory_order(data: Array, target: Array, out: Array | None) -> bool:
+    """Whether a plain copy of the memory of `data` to that of `target` is a copy of its elements.
+
+    A fresh target has no gaps; one that the caller gave may have.
+    """
+    return (
+        data.strides == target.strides
+        and data.dtype == target.dtype
+        and data.flags.aligned
+        and (target is not out or (target.flags.forc and not np.may_share_memory(data, target)))
+    )
+
+
+def _all_contiguous(arguments: Arguments) -> bool:
+    return not arguments.copies and all(
+        array.flags.c_contiguous and array.flags.aligned
+        for array in (arguments.data, arguments.indices, arguments.updates)
+    )
+
+
+def planned(arguments: Arguments, threads: int | None) -> Plan:
+    """Return the plan that `execute` would follow."""
+    return plan.plan(arguments, _target(arguments)[0], threads)
+
+
+def _by_reference(arguments: Arguments) -> Array:
+    spec = arguments.spec
+    if spec.op.addressing == "axis":
+        result = reference.scatter_elements(
+            arguments.data, arguments.indices, arguments.updates, spec.place, spec.reduction
+        )
+    else:
+        result = reference.scatter_nd(arguments.data, arguments.indices, arguments.updates, spec.reduction)
+    if arguments.out is None:
+        return result
+    np.copyto(arguments.out, result)
+    return arguments.out
+
+
+def _keep(key: tuple[Any, ...], fast: Fast) -> None:
+    if len(plans) >= MOST_PLANS:
+        plans.clear()
+    plans[key] = fast
+
+
+def _fast(found: Plan, arguments: Arguments) -> Fast:
+    """Return the function that serves C-contiguous arrays of the plan's shapes and types."""
+    spec, shape, dtype = arguments.spec, arguments.data.shape, arguments.data.dtype
+    call = found.call
+    assert call is not None
+    caller.adopt(plans.clear)
+    pointer, scratch, needs_scratch = call.pointer, call.scratch, call.scratch_bytes > 0
+    empty, from_buffer, invoke = np.empty, loader.from_buffer, loader.invoke
+
+    def fast(data: Any, indices: Any, updates: Any) -> Array:
+        out = empty(shape, dtype)
+        try:
+            status = invoke(
+                pointer,
+                from_buffer(out),
+                from_buffer(data),
+                from_buffer(indices),
+                from_buffer(updates),
+                scratch() if needs_scratch else NULL,
+            )
+        except ValueError:  # not C-contiguous
+            status = loader.MISALIGNED
+        if status == -1:
+            return out
+        return run(spec.op, spec.opset, spec.place, spec.reduction, data, indices, updates)
+
+    return fast

@@ -1,0 +1,100 @@
+"""The table of element types: names on the ONNX and NumPy side, storage and arithmetic on the C side.
+
+A kernel that only moves elements needs their width and no type: those are the ``word`` rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from .errors import DTypeError, SpecError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Kind = Literal["bool", "unsigned", "signed", "float", "half", "complex", "word"]
+
+
+@dataclass(frozen=True)
+class DType:
+    """One element type. ``half`` is a float whose arithmetic type is wider than its storage."""
+
+    tag: str
+    kind: Kind
+    size: int
+    """Bytes of one element."""
+    storage: str
+    """C type in memory."""
+    arithmetic: str
+    """C type in which one step of a reduction is computed."""
+    onnx: str = ""
+    """The tensor type's name in ONNX; empty for words."""
+    numpy_name: str = ""
+
+    def __str__(self) -> str:
+        return self.tag
+
+    @cached_property
+    def numpy(self) -> np.dtype[Any]:
+        """The NumPy dtype; for bfloat16 that of ``ml_dtypes``."""
+        import numpy as np
+
+        if self.numpy_name != "bfloat16":
+            return np.dtype(self.numpy_name)
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise DTypeError("bfloat16 arrays need the ml_dtypes package: pip install ml_dtypes") from None
+        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return found
+
+
+DTYPES: dict[str, DType] = {
+    row.tag: row
+    for row in (
+        DType("bool", "bool", 1, "uint8_t", "uint8_t", "bool", "bool"),
+        DType("u8", "unsigned", 1, "uint8_t", "uint32_t", "uint8", "uint8"),
+        DType("u16", "unsigned", 2, "uint16_t", "uint32_t", "uint16", "uint16"),
+        DType("u32", "unsigned", 4, "uint32_t", "uint32_t", "uint32", "uint32"),
+        DType("u64", "unsigned", 8, "uint64_t", "uint64_t", "uint64", "uint64"),
+        DType("i8", "signed", 1, "int8_t", "int32_t", "int8", "int8"),
+        DType("i16", "signed", 2, "int16_t", "int32_t", "int16", "int16"),
+        DType("i32", "signed", 4, "int32_t", "int32_t", "int32", "int32"),
+        DType("i64", "signed", 8, "int64_t", "int64_t", "int64", "int64"),
+        DType("f16", "half", 2, "uint16_t", "float", "float16", "float16"),
+        DType("bf16", "half", 2, "uint16_t", "float", "bfloat16", "bfloat16"),
+        DType("f32", "float", 4, "float", "float", "float", "float32"),
+        DType("f64", "float", 8, "double", "double", "double", "float64"),
+        DType("c64", "complex", 8, "complex64", "float", "complex64", "complex64"),
+        DType("c128", "complex", 16, "complex128", "double", "complex128", "complex128"),
+        DType("w8", "word", 1, "uint8_t", "uint8_t"),
+        DType("w16", "word", 2, "uint16_t", "uint16_t"),
+        DType("w32", "word", 4, "uint32_t", "uint32_t"),
+        DType("w64", "word", 8, "uint64_t", "uint64_t"),
+        DType("w128", "word", 16, "word128", "word128"),
+    )
+}
+
+ELEMENTS: tuple[DType, ...] = tuple(row for row in DTYPES.values() if row.onnx)
+"""The types that a tensor can have; the others exist only inside of kernels."""
+
+INDEX_TYPES: tuple[DType, ...] = (DTYPES["i32"], DTYPES["i64"])
+
+
+def lookup(tag: str, field: str = "dtype") -> DType:
+    """Return the row of a tag, or raise `SpecError` naming `field`."""
+    if tag not in DTYPES:
+        raise SpecError(field, tag, f"one of {', '.join(DTYPES)}")
+    return DTYPES[tag]
+
+
+@lru_cache(maxsize=64)
+def of_numpy(dtype: np.dtype[Any], argument: str) -> DType:
+    """Return the row of a NumPy dtype in either byte order, or raise `DTypeError` naming `argument`."""
+    name = dtype.newbyteorder("=").name
+    for row in ELEMENTS:
+        if row.numpy_name == name and dtype.itemsize == row.size:
+            return row
+    raise DTypeError(f"{argument} is {dtype}: allowed is one of {', '.join(row.numpy_name for row in ELEMENTS)}")

@@ -1,0 +1,159 @@
+"""Library → callable: all that scattergen does with cffi.
+
+A library is opened through an out-of-line ABI module (`_abi.py`, generated from the header by
+`tools/regenerate.py`; importing it costs 0.5 ms where an in-line `cdef` costs 16). Calls go through a
+*caller*: a small API-mode module that cffi writes and our own compiler builds, once per Python; it
+saves some 200 ns a call and is not needed, so that until it is there (or where it cannot be built)
+the same calls go through the ABI module.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import _abi
+from .errors import CacheError
+
+ABI = 1
+NULL = _abi.ffi.NULL
+CALLER = "_scattergen_caller"
+
+MISALIGNED = -2
+"""What a call returns that did not run since an address is no multiple of its element's size."""
+
+Invoke = Callable[[Any, Any, Any, Any, Any, Any], int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """An open library's kernel. Libraries are never closed: a plan may hold their functions."""
+
+    name: str
+    struct: Any
+    library: Any
+
+    @property
+    def address(self) -> int:
+        """Address of the kernel's `run` function."""
+        return int(_abi.ffi.cast("uintptr_t", self.struct.run))
+
+
+def open_kernel(path: Path, name: str) -> Loaded:
+    """Return the kernel of a library that holds one; `OSError` where it cannot be loaded."""
+    library = _abi.ffi.dlopen(str(path))
+    return _checked(library.scattergen_kernel, library, path, name)
+
+
+def open_kernels(path: Path) -> dict[str, Loaded]:
+    """Return the kernels of a library that holds many, by name."""
+    library = _abi.ffi.dlopen(str(path))
+    structs = [library.scattergen_kernels[i] for i in range(library.scattergen_kernel_count)]
+    named = {_abi.ffi.string(struct.name).decode(): struct for struct in structs}
+    return {name: _checked(struct, library, path, name) for name, struct in named.items()}
+
+
+def _checked(struct: Any, library: Any, path: Path, name: str) -> Loaded:
+    found = _abi.ffi.string(struct.name).decode()
+    if struct.abi != ABI or found != name:
+        raise CacheError(f"{path} holds {found} for ABI {struct.abi}, wanted is {name} for ABI {ABI}")
+    return Loaded(name, struct, library)
+
+
+class Call:
+    """A kernel with its layout and threads: what stays the same from call to call.
+
+    `pointer` and `checked` are what `invoke` takes: the latter checks every index before the first
+    write, so that a failed call leaves the output as it was.
+    """
+
+    __slots__ = ("_alive", "_check", "_layout", "checked", "pointer", "scratch_bytes")
+
+    def __init__(
+        self, kernel: Loaded, layout: tuple[int, ...], threads: int, element_size: int, index_size: int
+    ) -> None:
+        """Addresses must be multiples of the two sizes; 1 where the kernel takes any."""
+        numbers = _abi.ffi.new("int64_t[]", layout)
+        struct, masks = kernel.struct, (element_size - 1, index_size - 1)
+        new = _abi.ffi.new
+        self.pointer = new("struct scattergen_call *", (struct.run, NULL, numbers, threads, *masks))
+        self.checked = new("struct scattergen_call *", (struct.run, struct.check, numbers, threads, *masks))
+        self.scratch_bytes = int(struct.scratch_bytes(numbers, threads))
+        self._check, self._layout, self._alive = struct.check, numbers, kernel
+
+    def check(self, indices: Any) -> int:
+        """Return -1, or a position in `indices` that is out of bounds."""
+        return int(self._check(indices, self._layout))
+
+    def scratch(self) -> Any:
+        """Return the address of this thread's scratch, grown to what the call needs; it is reused by every call."""
+        if not self.scratch_bytes:
+            return NULL
+        arena = _arena.__dict__.get("memory")
+        if arena is None or len(arena) < self.scratch_bytes + 64:
+            arena = _arena.memory = _abi.ffi.new("char[]", self.scratch_bytes + 64)
+        start = int(_abi.ffi.cast("uintptr_t", arena))
+        return _abi.ffi.cast("void *", -(-start // 64) * 64)
+
+
+_arena = threading.local()
+
+
+def address(array: Any) -> Any:
+    """Return the address of an array's first element, whatever its strides."""
+    return _abi.ffi.cast("void *", array.__array_interface__["data"][0])
+
+
+def from_buffer(array: Any) -> Any:
+    """Return the address of a C-contiguous array; `ValueError` for any other. Keeps the array alive."""
+    return _abi.ffi.from_buffer(array)
+
+
+_calls_by_abi = itertools.count(1)
+
+MANY_CALLS = 200
+"""Calls after which a process is worth a caller module, which takes a quarter of a second to build."""
+
+on_many_calls: Callable[[], None] = lambda: None  # noqa: E731
+"""Run once, at call number `MANY_CALLS` that goes through the ABI module."""
+
+
+def _invoke_abi(call: Any, out: Any, data: Any, indices: Any, updates: Any, scratch: Any) -> int:
+    ffi = _abi.ffi
+    if next(_calls_by_abi) == MANY_CALLS:
+        on_many_calls()
+    elements, index = 0, int(ffi.cast("uintptr_t", ffi.cast("void *", indices)))
+    for pointer in (out, data, updates):
+        elements |= int(ffi.cast("uintptr_t", ffi.cast("void *", pointer)))
+    if elements & call.element_mask or index & call.index_mask:
+        return MISALIGNED
+    if call.check != NULL:
+        position = int(call.check(indices, call.layout))
+        if position >= 0:
+            return position
+    return int(call.run(out, data, indices, updates, call.layout, scratch, call.threads))
+
+
+invoke: Invoke = _invoke_abi
+"""Run a call: `invoke(call.pointer, out, data, indices, updates, scratch)`, each an address or NULL."""
+
+
+def has_caller() -> bool:
+    """Whether calls go through a caller module."""
+    return invoke is not _invoke_abi
+
+
+def use_caller(path: Path) -> None:
+    """Send all further calls through the caller module at `path`."""
+    global invoke
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location(CALLER, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    invoke = module.lib.scattergen_invoke

@@ -1,0 +1,91 @@
+"""The canonical loop nest of a call: every scatter operator, in any memory layout, is this one thing.
+
+A nest walks `indices` and `updates`; at each step it reads `depth` index components and updates one
+element of the output::
+
+    for (i0, i1, ...) in loops:
+        target = sum(i * loop.out) + sum(component.stride * index[j] for j, component)
+        out[target] = f(out[target], updates[sum(i * loop.updates)])
+
+A loop that does not move the output (``out == 0``) is one along which targets may collide, so such
+loops keep their order; all others may be reordered freely. Strides are in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Loop(NamedTuple):
+    """One loop: how often, and how far each array moves at a step."""
+
+    extent: int
+    out: int
+    indices: int
+    updates: int
+
+
+class Component(NamedTuple):
+    """One component of an index tuple: the size of its dim of the output, and that dim's stride."""
+
+    size: int
+    stride: int
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Loops, outermost first, and the index components read at each step."""
+
+    loops: tuple[Loop, ...]
+    components: tuple[Component, ...]
+    component_step: int
+    """Bytes from one component of a tuple to the next."""
+
+
+def along_axis(
+    shape: Sequence[int],
+    axis: int,
+    sizes: Sequence[int],
+    out: Sequence[int],
+    index: Sequence[int],
+    update: Sequence[int],
+) -> Nest:
+    """Return the nest of Scatter and ScatterElements: `shape` is that of `indices`, `sizes` that of `data`."""
+    loops = tuple(
+        Loop(extent, 0 if dim == axis else out[dim], index[dim], update[dim]) for dim, extent in enumerate(shape)
+    )
+    return Nest(loops, (Component(sizes[axis], out[axis]),), 0)
+
+
+def by_tuples(
+    shape: Sequence[int],
+    sizes: Sequence[int],
+    out: Sequence[int],
+    index: Sequence[int],
+    update: Sequence[int],
+) -> Nest:
+    """Return the nest of ScatterND: `shape` is that of `indices`, its last dim the tuples."""
+    depth, batch = shape[-1], len(shape) - 1
+    tuples = tuple(Loop(shape[dim], 0, index[dim], update[dim]) for dim in range(batch))
+    slices = tuple(Loop(extent, out[depth + dim], 0, update[batch + dim]) for dim, extent in enumerate(sizes[depth:]))
+    components = tuple(map(Component, sizes[:depth], out[:depth]))
+    return Nest(tuples + slices, components, index[-1])
+
+
+def canonical(nest: Nest) -> Nest:
+    """Return an equal nest with as few loops as can be, in the order of the output's memory.
+
+    Loops of one step are dropped; a loop along which targets may collide stands where the stride of
+    the outermost component has its place; neighbours that are one loop in all three arrays become one.
+    """
+    outermost = max((abs(component.stride) for component in nest.components), default=0)
+    many = [loop for loop in nest.loops if loop.extent != 1]
+    many.sort(key=lambda loop: -(abs(loop.out) if loop.out else outermost))
+    merged: list[Loop] = []
+    for loop in many:
+        if merged and merged[-1][1:] == tuple(loop.extent * stride for stride in loop[1:]):
+            loop = loop._replace(extent=loop.extent * merged.pop().extent)
+        merged.append(loop)
+    return Nest(tuple(merged), nest.components, nest.component_step)

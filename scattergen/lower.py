@@ -1,0 +1,166 @@
+"""Loop nest → loop form and layout; OpSpec → the closed set of kernels that its calls can need.
+
+| loops of the canonical nest (innermost contiguous) | components | form     |
+|----------------------------------------------------|------------|----------|
+| tuples                                             | any        | elements |
+| outer, tuples                                      | 1          | rows     |
+| [outer], [tuples], lanes                           | 1          | lanes    |
+| [outer], [tuples], slice                           | any        | slices   |
+| anything else                                      | any        | strided  |
+
+A *tuples* loop does not move the output, a *slice* loop moves it and not the indices, a *lanes* loop
+moves both; what stands in brackets may be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .dtypes import DTYPES, DType
+from .kernel import FORMS, KernelSpec
+from .loops import Component, Loop, Nest
+from .spec import OpSpec
+
+Layout = tuple[int, ...]
+
+_MISSING = Loop(1, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """A nest of at most three loops, strides in elements; a missing loop is one step."""
+
+    outer: Loop
+    tuples: Loop
+    inner: Loop
+    components: tuple[Component, ...]
+    total: int
+    """Elements of the output."""
+
+
+def element(dtype: DType, reduction: str) -> tuple[DType, str]:
+    """Return the element type and operation of the kernels that compute `reduction` on `dtype`.
+
+    Moves need a width alone; sums and products of integers wrap, so that their sign does not matter.
+    """
+    if reduction == "none":
+        return DTYPES[f"w{8 * dtype.size}"], "none"
+    if dtype.kind == "bool":
+        return dtype, "or" if reduction in ("add", "max") else "and"
+    if dtype.kind == "signed" and reduction in ("add", "mul"):
+        return DTYPES[f"u{8 * dtype.size}"], reduction
+    return dtype, reduction
+
+
+def lower(nest: Nest, item: int, index_item: int, total: int) -> tuple[str, Loops | None]:
+    """Return the form of a canonical nest and its loops; None for the strided form, which takes the nest.
+
+    `item` and `index_item` are the bytes of an element and of an index, `total` the elements of the output.
+    """
+    in_items = _in_items(nest, item, index_item)
+    if in_items is None:
+        return "strided", None
+    loops = list(in_items.loops)
+    inner = tuples = outer = _MISSING
+    if loops and loops[-1].out == loops[-1].updates == 1 and loops[-1].indices in (0, 1):
+        inner = loops.pop()
+    if loops and loops[-1].out == 0:
+        tuples = loops.pop()
+    if loops and loops[-1].out > 0:
+        outer = loops.pop()
+    depth = len(nest.components)
+    if loops or (depth > 1 and in_items.component_step != 1):
+        return "strided", None
+    found = Loops(outer, tuples, inner, in_items.components, total)
+    packed = tuples.extent == 1 or (tuples.indices == depth and tuples.updates == 1)
+    if inner is not _MISSING and inner.indices == 0:
+        return "slices", found
+    if inner is not _MISSING and depth == 1:
+        return "lanes", found
+    if inner is _MISSING and outer is _MISSING and packed:
+        return "elements", found
+    if inner is _MISSING and depth == 1 and packed and in_items.components[0].stride == 1:
+        return "rows", found
+    return "strided", None
+
+
+def _in_items(nest: Nest, item: int, index_item: int) -> Nest | None:
+    """Return the nest with strides in elements, None where a stride is no whole number of them."""
+    outs = [loop.out for loop in nest.loops] + [component.stride for component in nest.components]
+    updates = [loop.updates for loop in nest.loops]
+    indices = [loop.indices for loop in nest.loops] + [nest.component_step]
+    if any(stride % item for stride in outs + updates) or any(stride % index_item for stride in indices):
+        return None
+    return Nest(
+        tuple(Loop(n, out // item, index // index_item, update // item) for n, out, index, update in nest.loops),
+        tuple(Component(size, stride // item) for size, stride in nest.components),
+        nest.component_step // index_item,
+    )
+
+
+def _block(loops: Loops) -> int:
+    """Elements of the output from one outer step to the next: what a kernel copies before it applies."""
+    return loops.outer.out or loops.total
+
+
+def _targets(components: tuple[Component, ...]) -> Layout:
+    return tuple(c.size for c in components) + tuple(c.stride for c in components)
+
+
+def _rows(m: Loops) -> Layout:
+    return (m.outer.extent, m.tuples.extent, m.components[0].size, m.total,
+            _block(m), m.outer.indices, m.outer.updates)  # fmt: skip
+
+
+def _lanes(m: Loops) -> Layout:
+    return (m.outer.extent, m.tuples.extent, m.inner.extent, m.components[0].size, m.total,
+            _block(m), m.components[0].stride,
+            m.outer.indices, m.tuples.indices, m.outer.updates, m.tuples.updates)  # fmt: skip
+
+
+def _elements(m: Loops) -> Layout:
+    return (m.tuples.extent, m.total, *_targets(m.components))
+
+
+def _slices(m: Loops) -> Layout:
+    return (m.outer.extent, m.tuples.extent, m.inner.extent, m.total, _block(m),
+            m.outer.indices, m.tuples.indices, m.outer.updates, m.tuples.updates,
+            *_targets(m.components))  # fmt: skip
+
+
+LAYOUTS: dict[str, Callable[[Loops], Layout]] = {
+    "rows": _rows,
+    "lanes": _lanes,
+    "elements": _elements,
+    "slices": _slices,
+}
+"""What each form's kernel finds in `layout`, in elements; its template names the same numbers."""
+
+
+def strided_layout(nest: Nest, total_bytes: int) -> Layout:
+    """Return the layout of the strided form: everything in bytes, the loops last."""
+    loops = nest.loops or (_MISSING,)
+    numbers = tuple(number for loop in loops for number in loop)
+    return (total_bytes, len(loops), nest.component_step, *_targets(nest.components), *numbers)
+
+
+def kernel(form: str, dtype: DType, index: DType, reduction: str, depth: int) -> KernelSpec:
+    """Return the kernel of a form for a tensor type and reduction."""
+    item, operation = element(dtype, reduction)
+    return KernelSpec(
+        form=FORMS[form],
+        element=item,
+        index=index,
+        operation=operation,
+        depth=depth if FORMS[form].has_depth else 1,
+    )
+
+
+def variants(spec: OpSpec) -> tuple[KernelSpec, ...]:
+    """Return every kernel that calls of `spec` may need, whatever their shapes and strides."""
+    depth = spec.place if spec.op.addressing == "tuples" else 1
+    forms = [name for name, form in FORMS.items() if form.has_depth or depth == 1]
+    if spec.rank == 1:
+        forms = ["elements", "strided"]
+    return tuple(kernel(form, spec.dtype, spec.index, spec.reduction, depth) for form in forms)

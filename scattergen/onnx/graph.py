@@ -1,0 +1,125 @@
+"""Reading a model: load it, bring it into one form, walk the scatter nodes of every graph in it.
+
+One form means: a copy of our own, standard operators in the domain ``""`` (never its other name
+``ai.onnx``), and a name for each scatter node that no other one has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any, TypeAlias
+
+import onnx
+
+from ..ops import OPS, Op
+
+Model: TypeAlias = "onnx.ModelProto | str | PathLike[str] | bytes"
+
+OPERATORS: dict[str, Op] = {op.name: op for op in OPS.values()}
+"""The scatter operators by the name that a node has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A scatter node and what can be seen from where it stands."""
+
+    node: onnx.NodeProto
+    opset: int
+    values: Mapping[str, onnx.TypeProto]
+    """Types of the values in sight; empty inside of functions, whose types each call decides."""
+
+
+def load(model: Model) -> onnx.ModelProto:
+    """Return a copy of `model` (a proto, a path or serialised bytes) in the one form."""
+    if isinstance(model, bytes):
+        proto = onnx.load_model_from_string(model)
+    elif isinstance(model, onnx.ModelProto):
+        proto = onnx.ModelProto()
+        proto.CopyFrom(model)
+    else:
+        proto = onnx.load(fspath(model))
+    _use_short_domain(proto)
+    _name_scatter_nodes(proto)
+    return proto
+
+
+def infer(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return `model` with the types that ONNX can infer; as it is where inference fails."""
+    try:
+        return onnx.shape_inference.infer_shapes(model, data_prop=True)
+    except (onnx.shape_inference.InferenceError, ValueError):
+        return model
+
+
+def places(model: onnx.ModelProto) -> Iterator[Place]:
+    """Yield each scatter node: of the graph, of every subgraph in order, then of the local functions."""
+    yield from _walk(model.graph.node, _opset(model.opset_import), _types(model.graph))
+    for function in model.functions:
+        yield from _walk(function.node, _opset(function.opset_import), {})
+
+
+def subgraphs(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
+    """Yield the graphs among a node's attributes with the attribute's name."""
+    for attribute in node.attribute:
+        if attribute.type == onnx.AttributeProto.GRAPH:
+            yield attribute.name, attribute.g
+        for number, graph in enumerate(attribute.graphs):
+            yield f"{attribute.name}[{number}]", graph
+
+
+def _walk(nodes: Iterable[onnx.NodeProto], opset: int | None, values: dict[str, Any]) -> Iterator[Place]:
+    for node in nodes:
+        if is_scatter(node):
+            if opset is None:
+                raise ValueError(f"node {node.name!r}: its graph imports no opset of the default domain")
+            yield Place(node=node, opset=opset, values=values)
+        for _, graph in subgraphs(node):
+            yield from _walk(graph.node, opset, values | _types(graph))
+
+
+def is_scatter(node: onnx.NodeProto) -> bool:
+    """Tell whether a node of a model in the one form is a scatter operator of the standard."""
+    return node.domain == "" and node.op_type in OPERATORS
+
+
+def _opset(imports: Iterable[onnx.OperatorSetIdProto]) -> int | None:
+    return next((row.version for row in imports if row.domain == ""), None)
+
+
+def _types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
+    found = {row.name: row.type for group in (graph.input, graph.value_info, graph.output) for row in group}
+    for tensor in graph.initializer:
+        found[tensor.name] = onnx.helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims))
+    return found
+
+
+def _use_short_domain(model: onnx.ModelProto) -> None:
+    for holder in (model, *model.functions):
+        for row in holder.opset_import:
+            row.domain = "" if row.domain == "ai.onnx" else row.domain
+    for _, node in _all_nodes(model):
+        node.domain = "" if node.domain == "ai.onnx" else node.domain
+
+
+def _name_scatter_nodes(model: onnx.ModelProto) -> None:
+    taken: dict[str, int] = {}
+    for prefix, node in _all_nodes(model):
+        if is_scatter(node):
+            name = prefix + (node.name or node.op_type)
+            taken[name] = taken.get(name, 0) + 1
+            node.name = name if taken[name] == 1 else f"{name}#{taken[name]}"
+
+
+def _all_nodes(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.NodeProto]]:
+    yield from _inside("", model.graph.node)
+    for function in model.functions:
+        yield from _inside(f"{function.domain}.{function.name}/", function.node)
+
+
+def _inside(prefix: str, nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[str, onnx.NodeProto]]:
+    for node in nodes:
+        yield prefix, node
+        for attribute, graph in subgraphs(node):
+            yield from _inside(f"{prefix}{node.name or node.op_type}.{attribute}/", graph.node)

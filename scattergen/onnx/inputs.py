@@ -1,0 +1,89 @@
+"""Random inputs for a model that came without: from its declared types, indices within bounds where known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from ..errors import ShapeError
+from .graph import infer
+
+DIM = 8
+"""The size of every dim that the model leaves open."""
+
+_INDEXES = {
+    "Scatter": 1,
+    "ScatterElements": 1,
+    "ScatterND": 1,
+    "Gather": 1,
+    "GatherElements": 1,
+    "GatherND": 1,
+}
+"""Which input of an operator indexes its first one."""
+
+_PASSES_ON = (
+    *("Cast", "Concat", "Expand", "Gather", "Identity", "Reshape"),
+    *("Slice", "Split", "Squeeze", "Transpose", "Unsqueeze"),
+)
+"""Operators whose output holds only values of their inputs."""
+
+
+def random_inputs(model: onnx.ModelProto, seed: int = 0) -> dict[str, NDArray[Any]]:
+    """Return an array for each input of `model`.
+
+    Floats are normally distributed; integers lie below the least dim that they are seen to index, and
+    are 0 or 1 where they are seen to index none.
+    Raises `ShapeError` for an input that is no tensor with a known rank.
+    """
+    model = infer(model)
+    random = np.random.default_rng(seed)
+    sizes: dict[str, int] = {}
+    limits = _limits(model.graph)
+    constants = {tensor.name for tensor in model.graph.initializer}
+    arrays = {}
+    for row in model.graph.input:
+        if row.name not in constants:
+            arrays[row.name] = _random(random, row, sizes, limits.get(row.name, 2))
+    return arrays
+
+
+def _random(random: np.random.Generator, row: Any, sizes: dict[str, int], limit: int) -> NDArray[Any]:
+    kind = row.type.tensor_type
+    if not row.type.HasField("tensor_type") or not kind.HasField("shape"):
+        raise ShapeError(f"input {row.name!r} is no tensor of a declared rank: give the inputs as arrays")
+    shape = [
+        dim.dim_value if dim.HasField("dim_value") else sizes.setdefault(dim.dim_param or row.name, DIM)
+        for dim in kind.shape.dim
+    ]
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
+    if dtype.kind == "O":
+        raise ShapeError(f"input {row.name!r} holds strings: give the inputs as arrays")
+    if dtype.kind in "iub":
+        return random.integers(0, 2 if dtype.kind == "b" else limit, shape).astype(dtype)
+    return random.standard_normal(shape).astype(dtype)
+
+
+def _limits(graph: onnx.GraphProto) -> dict[str, int]:
+    """Return for each value that ends up as indices the least dim that it indexes, as far as known."""
+    shapes = {row.name: row.type.tensor_type.shape.dim for row in (*graph.input, *graph.value_info)}
+    shapes |= {tensor.name: [_dim(size) for size in tensor.dims] for tensor in graph.initializer}
+    limits: dict[str, int] = {}
+    for node in reversed(graph.node):
+        if node.op_type in _INDEXES and len(node.input) > 1:
+            known = [dim.dim_value or DIM for dim in shapes.get(node.input[0], ())]
+            _lower(limits, node.input[_INDEXES[node.op_type]], min(known, default=2))
+        if node.op_type in _PASSES_ON:
+            for output in set(node.output) & set(limits):
+                _lower(limits, node.input[0], limits[output])
+    return limits
+
+
+def _lower(limits: dict[str, int], name: str, limit: int) -> None:
+    limits[name] = max(1, min(limits.get(name, limit), limit))
+
+
+def _dim(size: int) -> onnx.TensorShapeProto.Dimension:
+    return onnx.TensorShapeProto.Dimension(dim_value=size)

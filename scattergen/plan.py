@@ -1,0 +1,133 @@
+"""Signature → plan: kernel, layout and threads, found once and kept.
+
+A kernel comes from the first that has it: this process, the ahead-of-time library, the store, the
+compiler; where there is no compiler the reference answers, or an error does (a setting).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import build, config, loader, loops, lower, schedule, threads
+from .arrays import Arguments, Array
+from .errors import CompilerNotFound
+from .kernel import KernelSpec
+from .loader import Call, Loaded
+
+MOST_PLANS = 4096
+"""Signatures kept; when there are more, all are forgotten and made again as they come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """A kernel that can be called."""
+
+    spec: KernelSpec
+    loaded: Loaded
+    origin: str
+    """Where this process has it from: built, cache or ahead-of-time."""
+    library: Path
+    source: Path
+    """The C file that the library was made from."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What calls of one signature share; without `ready` the reference answers them."""
+
+    kernel: KernelSpec
+    layout: lower.Layout
+    threads: int
+    ready: Ready | None
+    call: Call | None
+
+
+_ready: dict[KernelSpec, Ready] = {}
+_plans: dict[tuple[Any, ...], Plan] = {}
+_warned = False
+
+
+def forget() -> None:
+    """Drop every plan: something that plans depend on has changed."""
+    _plans.clear()
+
+
+def ready(spec: KernelSpec) -> Ready:
+    """Return the kernel of `spec`, loaded; it is built if nobody has it."""
+    found = _ready.get(spec)
+    if found is None:
+        built = build.library(spec)
+        found = Ready(
+            spec=spec,
+            loaded=loader.open_kernel(built.library, str(spec)),
+            origin=built.origin,
+            library=built.library,
+            source=built.source,
+            seconds=built.seconds,
+        )
+        found = _ready.setdefault(spec, found)
+    return found
+
+
+def plan(arguments: Arguments, target: Array, most_threads: int | None) -> Plan:
+    """Return the plan of a call that writes to `target`."""
+    indices, updates = arguments.indices, arguments.updates
+    aligned = indices.flags.aligned and all(map(_aligned, (target, arguments.data, updates)))
+    signature = (
+        arguments.spec, target.shape, target.strides, indices.shape, indices.strides, updates.strides,
+        aligned, most_threads,
+    )  # fmt: skip
+    found = _plans.get(signature)
+    if found is None:
+        found = _make(arguments, target, aligned, threads.most(most_threads))
+        if len(_plans) >= MOST_PLANS:
+            _plans.clear()
+        _plans[signature] = found
+    return found
+
+
+def _aligned(array: Array) -> bool:
+    """Whether typed C pointers may walk an array: 8-byte words ask for more than NumPy's complex64 does."""
+    return array.flags.aligned and (
+        array.dtype.alignment >= min(array.itemsize, 8)
+        or array.__array_interface__["data"][0] % min(array.itemsize, 8) == 0
+    )
+
+
+def _make(arguments: Arguments, target: Array, aligned: bool, most_threads: int) -> Plan:
+    spec, indices, updates = arguments.spec, arguments.indices, arguments.updates
+    item, index_item = target.itemsize, indices.itemsize
+    if spec.op.addressing == "axis":
+        nest = loops.along_axis(
+            indices.shape, spec.place, target.shape, target.strides, indices.strides, updates.strides
+        )
+    else:
+        nest = loops.by_tuples(indices.shape, target.shape, target.strides, indices.strides, updates.strides)
+    nest = loops.canonical(nest)
+    form, found = lower.lower(nest, item, index_item, target.size) if aligned else ("strided", None)
+    layout = lower.LAYOUTS[form](found) if found else lower.strided_layout(nest, target.nbytes)
+    kernel = lower.kernel(form, spec.dtype, spec.index, spec.reduction, len(nest.components))
+    count = schedule.threads(form, found, item, index_item, most_threads)
+    try:
+        have = ready(kernel)
+    except CompilerNotFound as error:
+        _fall_back(error)
+        return Plan(kernel=kernel, layout=layout, threads=1, ready=None, call=None)
+    alignment, index_alignment = (1, 1) if form == "strided" else (min(item, 8), index_item)
+    if not nest.components:  # no index is read, and NumPy calls any address of an empty array aligned
+        index_alignment = 1
+    call = Call(have.loaded, layout, count, alignment, index_alignment)
+    return Plan(kernel=kernel, layout=layout, threads=count, ready=have, call=call)
+
+
+def _fall_back(error: CompilerNotFound) -> None:
+    global _warned
+    if config.settings().fallback == "error":
+        raise error
+    if not _warned:
+        _warned = True
+        warnings.warn(f"scattergen answers slowly, by its reference: {error}", RuntimeWarning, stacklevel=6)

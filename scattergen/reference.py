@@ -1,0 +1,121 @@
+"""The slow meaning of each operator: the oracle of the tests, and the answer where no compiler exists.
+
+The loop over `indices` runs in row-major order and every update is rounded to the element type before the
+next one, so that a result is exact to the bit. Kernels have to give these very bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .bounds import find_out_of_bounds
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+Combine: TypeAlias = Callable[[Any, Any], Any]
+
+
+def scatter_elements(data: Array, indices: Array, updates: Array, axis: int, reduction: str) -> Array:
+    """Return a C-ordered copy of `data` with ``out[..., indices[i], ...] = f(itself, updates[i])`` applied.
+
+    Shapes, types and attributes have been checked and ``axis`` is not negative. The entries at one place
+    along ``axis`` have different targets, as their other coordinates differ, and are taken together; the
+    places are taken in order. Raise `IndexOutOfBounds` where an index is not in ``[-size, size - 1]``.
+    """
+    _check(indices, data.shape[axis : axis + 1], "ScatterElements")
+    out, source, combine = _prepare(data, updates, reduction)
+    cells, index, before = out.reshape(-1), indices.astype(np.int64), indices.shape[:axis]
+    lane, step = _lanes(out.shape, indices.shape, axis)
+    for place in range(indices.shape[axis]):
+        here: Any = (*map(slice, before), place)
+        target = lane + index[here] % data.shape[axis] * step
+        with np.errstate(all="ignore"):
+            cells[target] = combine(cells[target], source[here])
+    return out.view(data.dtype)
+
+
+def scatter_nd(data: Array, indices: Array, updates: Array, reduction: str) -> Array:
+    """Return a C-ordered copy of `data` with ``out[indices[i]] = f(out[indices[i]], updates[i])`` applied.
+
+    Shapes, types and attributes have been checked. Each tuple along the last axis of `indices` names one
+    element of `data`, or a slice of it where the tuple is shorter than the rank. Raise `IndexOutOfBounds`
+    where a component is not in ``[-size, size - 1]`` of its dim.
+    """
+    _check(indices, data.shape[: indices.shape[-1]], "ScatterND")
+    out, source, combine = _prepare(data, updates, reduction)
+    for place in np.ndindex(indices.shape[:-1]):
+        target = tuple(indices[place])
+        with np.errstate(all="ignore"):
+            out[target] = combine(out[target], source[place])
+    return out.view(data.dtype)
+
+
+def _check(indices: Array, sizes: tuple[int, ...], operator: str) -> None:
+    error = find_out_of_bounds(indices, sizes, operator)
+    if error is not None:
+        raise error
+
+
+def _prepare(data: Array, updates: Array, reduction: str) -> tuple[Array, Array, Combine]:
+    """Return the result before any update, the updates, and ``f``; bools as bytes (any but 0 is true)."""
+    kind = data.dtype.kind
+    if kind == "b":
+        data, updates = data.view(np.uint8), updates.view(np.uint8)
+    return data.copy(order="C"), updates, _COMBINE_KIND.get((reduction, kind)) or _COMBINE[reduction]
+
+
+def _lanes(shape: tuple[int, ...], entries: tuple[int, ...], axis: int) -> tuple[Any, int]:
+    """Return the flat offsets at which the lanes of the entries begin, and the step along each lane.
+
+    Flat offsets, because NumPy indexes by at most 63 arrays and the rank may be 64.
+    """
+    steps = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
+    step = steps.pop(axis)
+    places = np.indices((*entries[:axis], *entries[axis + 1 :]), sparse=True)
+    return sum(place * step for place, step in zip(places, steps, strict=True)), step
+
+
+def _greater(old: Any, new: Any) -> Any:
+    """Return `new` where it is greater or NaN: an equal one, as -0.0 is to 0.0, leaves `old`."""
+    return np.where((new > old) | (new != new), new, old)
+
+
+def _less(old: Any, new: Any) -> Any:
+    return np.where((new < old) | (new != new), new, old)
+
+
+def _either(old: Any, new: Any) -> Any:
+    return (old != 0) | (new != 0)
+
+
+def _both(old: Any, new: Any) -> Any:
+    return (old != 0) & (new != 0)
+
+
+def _complex_product(old: Any, new: Any) -> Any:
+    """Return the product by its four real ones; NumPy's own may fuse steps and depends on the machine."""
+    product = np.empty(np.shape(new), new.dtype)
+    product.real = old.real * new.real - old.imag * new.imag
+    product.imag = old.real * new.imag + old.imag * new.real
+    return product
+
+
+_COMBINE: dict[str, Combine] = {
+    "none": lambda old, new: new,
+    "add": lambda old, new: old + new,
+    "mul": lambda old, new: old * new,
+    "max": _greater,
+    "min": _less,
+}
+
+_COMBINE_KIND: dict[tuple[str, str], Combine] = {
+    ("add", "b"): _either,
+    ("mul", "b"): _both,
+    ("max", "b"): _either,
+    ("min", "b"): _both,
+    ("mul", "c"): _complex_product,
+}
+"""The pairs of reduction and NumPy kind that are not plain arithmetic."""

@@ -1,0 +1,28 @@
+"""The standard set: the specs whose kernels are checked in as C and built ahead of time by default."""
+
+from __future__ import annotations
+
+from .kernel import KernelSpec
+from .lower import variants
+from .spec import OpSpec
+
+SPECS: tuple[str, ...] = tuple(
+    f"{operator}_{dtype}_i64_{place}_{reduction}"
+    for operator, places in (("scatter_elements", ("r2a0",)), ("scatter_nd", ("r2k1", "r2k2")))
+    for place in places
+    for dtype, reductions in (
+        ("f32", ("none", "add", "mul", "max", "min")),
+        ("f64", ("none", "add", "mul", "max", "min")),
+        ("i32", ("add", "max", "min")),
+        ("i64", ("add", "max", "min")),
+        ("f16", ("none", "add", "max")),
+        ("bool", ("none", "add", "mul")),
+    )
+    for reduction in reductions
+)
+
+
+def kernels() -> tuple[KernelSpec, ...]:
+    """Return every kernel of the standard set, once, sorted by name."""
+    found = {str(kernel): kernel for text in SPECS for kernel in variants(OpSpec.parse(text))}
+    return tuple(found[name] for name in sorted(found))

@@ -1,0 +1,58 @@
+"""Every test runs with a store of its own, and with the error setting: a fallback must not pass for a kernel.
+
+``SCATTERGEN_TEST_CACHE`` names a folder that is kept, so that a second run finds the kernels of the first.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from scattergen import config
+
+_made = pytest.StashKey[str]()
+
+settings.register_profile(
+    "scattergen",
+    deadline=None,  # the first call of a kernel compiles it
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("scattergen")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Point the store at a private folder, before anything reads the environment."""
+    kept = os.environ.get("SCATTERGEN_TEST_CACHE", "")
+    if kept:
+        Path(kept).mkdir(mode=0o700, parents=True, exist_ok=True)
+    else:
+        kept = config.stash[_made] = tempfile.mkdtemp(prefix="scattergen-tests-")
+    os.environ["SCATTERGEN_CACHE_DIR"] = kept
+    os.environ["SCATTERGEN_FALLBACK"] = "error"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the folder, if this run made it."""
+    if _made in config.stash:
+        shutil.rmtree(config.stash[_made], ignore_errors=True)
+
+
+@pytest.fixture
+def use_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Give a function that sets variables and makes scattergen read them; afterwards all is as before."""
+
+    def use(**variables: str) -> None:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        config.use(None)
+
+    yield use
+    config.use(None)

@@ -1,0 +1,259 @@
+"""What a wrong call says: the class, the operator, the argument, the value, the place, what is allowed."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from bits import difference
+
+import scattergen
+from scattergen import errors
+from scattergen.bounds import find_out_of_bounds
+
+DATA, INDICES, UPDATES = np.zeros((3, 4), np.float32), np.array([[0, 1]]), np.ones((1, 2), np.float32)
+BF16 = np.zeros((3, 4), ml_dtypes.bfloat16)
+
+
+def elements(data: Any = DATA, indices: Any = INDICES, updates: Any = UPDATES, *more: Any, **options: Any) -> Any:
+    return scattergen.scatter_elements(data, indices, updates, *more, **options)
+
+
+def nd(data: Any, indices: Any, updates: Any, *more: Any, **options: Any) -> Any:
+    return scattergen.scatter_nd(data, indices, updates, *more, **options)
+
+
+WRONG_CALLS: dict[str, tuple[type[Exception], tuple[str, ...], Callable[[], Any]]] = {
+    "axis too high": (ValueError, ("ScatterElements", "axis", "2", "-2", "1"), lambda: elements(axis=2)),
+    "axis too low": (ValueError, ("ScatterElements", "axis", "-3", "-2", "1"), lambda: elements(axis=-3)),
+    "axis of floats": (ValueError, ("axis", "1.5"), lambda: elements(axis=1.5)),
+    "scatter names itself": (
+        ValueError,
+        ("Scatter:", "axis", "7"),
+        lambda: scattergen.scatter(DATA, INDICES, UPDATES, 7),
+    ),
+    "ranks differ": (
+        ValueError,
+        ("ScatterElements", "rank", "indices", "1", "2"),
+        lambda: elements(indices=np.array([0])),
+    ),
+    "updates of another shape": (
+        ValueError,
+        ("ScatterElements", "updates", "(1, 3)", "(1, 2)"),
+        lambda: elements(updates=np.ones((1, 3), np.float32)),
+    ),
+    "indices larger off the axis": (
+        ValueError,
+        ("ScatterElements", "indices", "5", "4"),
+        lambda: elements(indices=np.zeros((1, 5), int), updates=np.ones((1, 5), np.float32)),
+    ),
+    "data of rank 0": (
+        ValueError,
+        ("ScatterND", "data", "rank"),
+        lambda: nd(np.float32(1), np.zeros((1, 0), int), np.ones(1, np.float32)),
+    ),
+    "indices of rank 0": (
+        ValueError,
+        ("ScatterND", "indices", "rank"),
+        lambda: nd(np.zeros(3), np.array(1), np.zeros(3)),
+    ),
+    "tuples too long": (
+        ValueError,
+        ("ScatterND", "indices.shape[-1]", "3", "2"),
+        lambda: nd(DATA, np.zeros((1, 3), int), np.ones(1, np.float32)),
+    ),
+    "updates that do not fit the tuples": (
+        ValueError,
+        ("ScatterND", "updates", "(4,)", "(1, 4)"),
+        lambda: nd(DATA, np.zeros((1, 1), int), np.ones(4, np.float32)),
+    ),
+    "unknown reduction": (
+        ValueError,
+        ("reduction", "'mean'", "none", "add", "mul", "max", "min"),
+        lambda: elements(reduction="mean"),
+    ),
+    "max before 18": (ValueError, ("reduction", "'max'", "18"), lambda: elements(reduction="max", opset=16)),
+    "min before 18": (
+        ValueError,
+        ("reduction", "'min'", "18"),
+        lambda: nd(DATA, np.array([[0, 0]]), np.ones(1, np.float32), "min", opset=17),
+    ),
+    "add before 16": (ValueError, ("reduction", "'add'", "16"), lambda: elements(reduction="add", opset=13)),
+    "mul before 16": (ValueError, ("reduction", "'mul'", "16"), lambda: elements(reduction="mul", opset=15)),
+    "opset too old": (ValueError, ("opset", "10", "11", "ScatterElements"), lambda: elements(opset=10)),
+    "Scatter's opset too old": (
+        ValueError,
+        ("opset", "8", "9", "Scatter"),
+        lambda: scattergen.scatter(DATA, INDICES, UPDATES, opset=8),
+    ),
+    "bfloat16 before 13": (
+        TypeError,
+        ("ScatterElements", "bf16|bfloat16", "11"),
+        lambda: elements(BF16, INDICES, BF16[:1, :2], opset=11),
+    ),
+    "bfloat16 in Scatter": (
+        TypeError,
+        ("Scatter", "bf16|bfloat16"),
+        lambda: scattergen.scatter(BF16, INDICES, BF16[:1, :2]),
+    ),
+    "updates of another type": (
+        TypeError,
+        ("ScatterElements", "updates", "float64", "float32", "astype"),
+        lambda: elements(updates=np.ones((1, 2))),
+    ),
+    "updates of another sign": (
+        TypeError,
+        ("updates", "uint32", "int32"),
+        lambda: elements(np.zeros((3, 4), np.int32), INDICES, np.ones((1, 2), np.uint32)),
+    ),
+    "uint32 indices": (
+        TypeError,
+        ("ScatterElements", "indices", "uint32", "int32", "int64", "astype"),
+        lambda: elements(indices=INDICES.astype(np.uint32)),
+    ),
+    "float indices": (
+        TypeError,
+        ("ScatterND", "indices", "float64", "int64"),
+        lambda: nd(DATA, np.array([[0.0, 1.0]]), np.ones(1, np.float32)),
+    ),
+    "bool indices": (TypeError, ("indices", "bool", "int64"), lambda: elements(indices=INDICES > 0)),
+    "float list as indices": (
+        TypeError,
+        ("indices", "float64", "int64"),
+        lambda: elements(indices=[[0.0, 1.5]]),
+    ),
+    "floats for ints": (
+        TypeError,
+        ("updates", "float64", "int64"),
+        lambda: elements([[1, 2]], [[0, 0]], [[1.5, 2.5]]),
+    ),
+    "dates": (
+        TypeError,
+        ("data", "datetime64"),
+        lambda: elements(np.zeros((1, 1), "M8[s]"), [[0]], np.zeros((1, 1), "M8[s]")),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_a_wrong_call_says_what_is_wrong(name: str) -> None:
+    kind, words, call = WRONG_CALLS[name]
+    with pytest.raises(kind) as caught:
+        call()
+    assert isinstance(caught.value, errors.ScattergenError)
+    text = str(caught.value)
+    for word in words:
+        assert any(part in text for part in word.split("|")), f"{word!r} is not in {text!r}"
+
+
+@pytest.mark.parametrize("reduction", ["max", "min"])
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_complex_numbers_have_no_order(reduction: str, dtype: Any) -> None:
+    for updates in (np.ones((1, 2), dtype), np.ones((1, 0), dtype)):
+        with pytest.raises(TypeError, match=r"complex.*order") as caught:
+            elements(np.ones((3, 4), dtype), INDICES[:, : updates.size], updates, reduction=reduction)
+        assert reduction in str(caught.value)
+
+
+def test_an_index_out_of_bounds_has_attributes() -> None:
+    indices = np.zeros((2, 4), np.int32)
+    indices[0, 3], indices[1, 1] = 3, -4
+    with pytest.raises(errors.IndexOutOfBounds) as caught:
+        elements(DATA, indices, np.ones((2, 4), np.float32))
+    error = caught.value
+    assert isinstance(error, IndexError)
+    assert error.operator == "ScatterElements"
+    assert error.positions == ((0, 3), (1, 1))
+    assert error.values == (3, -4)
+    assert error.limits == ((-3, 3), (-3, 3))
+    assert str(error) == "ScatterElements: indices[0, 3] is 3, allowed is in [-3, 2] (1 more found)"
+    assert all(type(value) is int for value in (*error.positions[0], *error.values, *error.limits[0]))
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_a_component_out_of_bounds_is_told_with_the_size_of_its_own_dim() -> None:
+    with pytest.raises(errors.IndexOutOfBounds) as caught:
+        nd(DATA, np.array([[2, 3], [3, 3], [0, -5]]), np.ones(3, np.float32))
+    assert caught.value.operator == "ScatterND"
+    assert caught.value.positions == ((1, 0), (2, 1))
+    assert caught.value.values == (3, -5)
+    assert caught.value.limits == ((-3, 3), (-4, 4))
+
+
+def test_scatter_names_itself_for_a_bad_index() -> None:
+    with pytest.raises(IndexError, match=re.escape("Scatter: indices[0, 1] is -4, allowed is in [-3, 2]")):
+        scattergen.scatter(DATA, np.array([[0, -4]]), UPDATES)
+
+
+def test_no_index_fits_a_dim_of_size_0() -> None:
+    for updates in (np.ones((1, 4), np.float32), np.ones((1, 0), np.float32)):
+        data = np.zeros((0, updates.shape[1]), np.float32)
+        with pytest.raises(IndexError, match=r"ScatterND: indices\[0, 0\] is 0.*size 0"):
+            nd(data, np.array([[0]]), updates)
+
+
+def test_only_the_first_bad_indices_are_listed() -> None:
+    error = find_out_of_bounds(np.full((50, 60), 9), (9,), "ScatterElements", limit=3)
+    assert error is not None
+    assert error.positions == ((0, 0), (0, 1), (0, 2))
+    assert find_out_of_bounds(np.full((50, 60), -9), (9,), "ScatterElements") is None
+    assert find_out_of_bounds(np.zeros((0, 2), np.int64), (0, 0), "ScatterND") is None
+    assert find_out_of_bounds(np.zeros((5, 0), np.int64), (), "ScatterND") is None
+
+
+def test_a_bad_index_far_behind_is_found() -> None:
+    indices = np.zeros((3, 100_000), np.int32)[:, ::-1]
+    indices[2, 99_998] = -7
+    error = find_out_of_bounds(indices, (6,), "ScatterElements")
+    assert error is not None
+    assert (error.positions, error.values) == (((2, 99_998),), (-7,))
+
+
+def test_spec_errors_have_attributes() -> None:
+    with pytest.raises(errors.SpecError) as caught:
+        elements(reduction="max", opset=16)
+    assert (caught.value.field, caught.value.value) == ("reduction", "max")
+    assert "18" in caught.value.allowed
+
+
+def test_scatter_at_11_is_deprecated_but_works() -> None:
+    want = elements()
+    with pytest.warns(DeprecationWarning, match=r"Scatter.*11.*scatter_elements|ScatterElements") as caught:
+        got = scattergen.scatter(DATA, INDICES, UPDATES, opset=11)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert not difference(got, want)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for opset in (9, 10):
+            assert not difference(scattergen.scatter(DATA, INDICES, UPDATES, opset=opset), want)
+
+
+def test_lists_are_taken() -> None:
+    got = scattergen.scatter_elements([1.5, 2.5, 3.5], [2, 0], [7, 8])
+    assert not difference(got, np.array([8.0, 2.5, 7.0]))
+    got = scattergen.scatter_elements(np.zeros(3, np.float16), [-1, 0], [0.1, 2], reduction="add")
+    assert not difference(got, np.array([2, 0, 0.1], np.float16))
+    got = scattergen.scatter_nd(np.zeros((2, 2), np.int8), [[1, 0]], [5])
+    assert not difference(got, np.array([[0, 0], [5, 0]], np.int8))
+    assert not difference(scattergen.scatter_nd(np.zeros(2, np.uint8), [[1]], [255]), np.array([0, 255], np.uint8))
+    assert not difference(scattergen.scatter_elements(np.ones(2, np.complex64), [0], [3j]), np.array([3j, 1], "c8"))
+
+
+def test_empty_lists_are_taken() -> None:
+    got = scattergen.scatter_elements(np.arange(3), [], [], reduction="add")
+    assert not difference(got, np.arange(3))
+
+
+def test_a_failed_call_does_not_spoil_the_next() -> None:
+    bad = np.array([[0, 9]])
+    want = elements()
+    for _ in range(3):
+        with pytest.raises(IndexError):
+            elements(indices=bad)
+        assert not difference(elements(), want)

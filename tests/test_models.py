@@ -1,0 +1,270 @@
+"""Exported models: their scatter nodes as specs, and their runs with compiled kernels at every one."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import scattergen.onnx
+from scattergen.errors import ShapeError, SpecError
+from scattergen.onnx import load_arrays, nodes, run
+
+ROOT = Path(__file__).parents[1]
+MODELS = ROOT / "tests" / "models"
+INDEX: list[dict[str, Any]] = json.loads((MODELS / "index.json").read_text())
+
+
+@pytest.mark.parametrize("entry", INDEX, ids=lambda entry: entry["file"])
+def test_an_exported_model_gives_its_expected_outputs_with_compiled_kernels(entry: dict[str, Any]) -> None:
+    inputs, expected = load_arrays(MODELS / entry["io"])
+    assert expected is not None
+    assert set(expected) == set(entry["outputs"])
+    report = run(MODELS / entry["file"], inputs, expected, rtol=entry["rtol"], atol=entry["atol"])
+    assert report.equal, str(report)
+    assert [row.equal for row in report.nodes] == [True] * entry["n_scatter"]
+    assert report.not_run == ()
+    assert {row.source for row in report.nodes} <= {"loaded", "ahead-of-time", "cache", "built"}
+    operators = {f"{row.node.op}:{row.node.reduction}" for row in report.nodes}
+    assert operators == set(entry["scatter"])
+    assert all(row.kernel and row.form in row.kernel for row in report.nodes)
+
+
+def test_the_index_and_the_files_are_the_same_models() -> None:
+    files = {path.name for path in MODELS.glob("*.onnx")} | {path.name for path in MODELS.glob("*.npz")}
+    assert files == {entry[key] for entry in INDEX for key in ("file", "io")}
+
+
+def test_wrong_expectations_are_found() -> None:
+    inputs, expected = load_arrays(MODELS / "negative_indices.ts.npz")
+    assert expected is not None
+    (name,) = expected
+    report = run(MODELS / "negative_indices.ts.onnx", inputs, {name: expected[name] + 1})
+    assert not report.equal
+    assert report.outputs[0].difference == pytest.approx(1, abs=1e-5)
+    assert "NOT EQUAL" in str(report)
+    assert not run(MODELS / "negative_indices.ts.onnx", inputs, {name: expected[name][1:]}).equal
+    assert not run(MODELS / "negative_indices.ts.onnx", inputs, {name: expected[name].astype(np.float64)}).equal
+
+
+def test_a_model_without_arrays_runs_on_random_ones() -> None:
+    report = run(MODELS / "gat_segment_softmax.dy.onnx")
+    assert report.equal, str(report)
+    assert "inputs: random" in str(report)
+
+
+# Models of our own: places where a node can hide, and attributes in every spelling.
+
+X = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 3])
+Y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 3])
+IDS = numpy_helper.from_array(np.array([[3, -4, 3]], np.int32), "ids")
+ONES = numpy_helper.from_array(np.ones((1, 3), np.float32), "ones")
+
+
+def model(
+    graph_nodes: list[onnx.NodeProto],
+    opset: int = 18,
+    functions: tuple[onnx.FunctionProto, ...] = (),
+    domain: str = "",
+) -> onnx.ModelProto:
+    graph = helper.make_graph(graph_nodes, "g", [X], [Y], [IDS, ONES])
+    imports = [helper.make_opsetid(domain, opset), helper.make_opsetid("local", 1)]
+    return helper.make_model(graph, opset_imports=imports, functions=functions, ir_version=8)
+
+
+def scatter(
+    kind: str = "ScatterElements", inputs: str = "x ids ones", output: str = "y", **more: Any
+) -> onnx.NodeProto:
+    return helper.make_node(kind, inputs.split(), [output], **more)
+
+
+def test_a_node_without_a_name_and_with_defaults() -> None:
+    (node,) = nodes(model([scatter()]))
+    assert str(node) == "ScatterElements: scatter_elements_f32_i32_r2a0_none"
+    assert (node.axis, node.reduction, node.rank, node.k, node.opset) == (0, "none", 2, None, 18)
+
+
+@pytest.mark.parametrize(
+    ("opset", "text"),
+    [
+        (11, "_none_opset11"),
+        (12, "_none_opset11"),
+        (13, "_none_opset13"),
+        (17, "_none_opset16"),
+        (21, "_none"),
+    ],
+)
+def test_the_opset_in_force_is_the_one_of_the_spec(opset: int, text: str) -> None:
+    (node,) = nodes(model([scatter(axis=-1)], opset))
+    assert str(node.spec) == f"scatter_elements_f32_i32_r2a1{text}"
+
+
+def test_a_node_that_its_opset_does_not_allow_has_a_reason_and_no_run() -> None:
+    wrong = model([scatter(reduction="max")], 16)
+    (node,) = nodes(wrong)
+    assert node.spec is None
+    assert "max" in node.reason
+    with pytest.raises(SpecError, match="max"):
+        run(wrong, {"x": np.zeros((4, 3), np.float32)})
+
+
+def test_the_other_name_of_the_default_domain() -> None:
+    renamed = model([scatter(axis=0, reduction="add", domain="ai.onnx")], domain="ai.onnx")
+    assert [str(node.spec) for node in nodes(renamed)] == ["scatter_elements_f32_i32_r2a0_add"]
+    assert run(renamed, {"x": np.zeros((4, 3), np.float32)}).equal
+
+
+def test_an_operator_of_another_domain_is_not_a_scatter_node() -> None:
+    assert nodes(model([scatter(domain="local")])) == ()
+
+
+def conditional() -> onnx.ModelProto:
+    """One scatter node in each branch of an If, whose names are the same."""
+    branches = {
+        f"{name}_branch": helper.make_graph(
+            [scatter(name="s", output=name, reduction=reduction)],
+            name,
+            [],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 3])],
+        )
+        for name, reduction in (("then", "add"), ("else", "max"))
+    }
+    condition = helper.make_node("Constant", [], ["c"], value=helper.make_tensor("c", TensorProto.BOOL, [], [True]))
+    return model([condition, helper.make_node("If", ["c"], ["y"], name="if", **branches)])
+
+
+def test_nodes_in_both_branches_are_found_and_the_one_not_taken_is_said_not_to_run() -> None:
+    conditions = conditional()
+    assert {node.name: str(node.spec) for node in nodes(conditions)} == {
+        "if.then_branch/s": "scatter_elements_f32_i32_r2a0_add",
+        "if.else_branch/s": "scatter_elements_f32_i32_r2a0_max",
+    }
+    report = run(conditions, {"x": np.zeros((4, 3), np.float32)})
+    assert report.equal
+    assert [row.node.name for row in report.nodes] == ["if.then_branch/s"]
+    assert [node.name for node in report.not_run] == ["if.else_branch/s"]
+    assert report.nodes[0].source != "reference"
+
+
+def test_a_loop_runs_its_node_more_than_once() -> None:
+    inside = helper.make_graph(
+        [
+            helper.make_node("Identity", ["keep"], ["kept"]),
+            scatter(name="s", inputs="state ids ones", output="next", reduction="add"),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("keep", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("state", TensorProto.FLOAT, [4, 3]),
+        ],
+        [
+            helper.make_tensor_value_info("kept", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("next", TensorProto.FLOAT, [4, 3]),
+        ],
+    )
+    trips = helper.make_node("Constant", [], ["n"], value=helper.make_tensor("n", TensorProto.INT64, [], [5]))
+    go = helper.make_node("Constant", [], ["go"], value=helper.make_tensor("go", TensorProto.BOOL, [], [True]))
+    looping = model([trips, go, helper.make_node("Loop", ["n", "go", "x"], ["y"], body=inside)])
+    assert [str(node) for node in nodes(looping)] == ["Loop.body/s: scatter_elements_f32_i32_r2a0_add"]
+    wanted = np.zeros((4, 3), np.float32)
+    wanted[[3, 0, 3], [0, 1, 2]] = 5
+    report = run(looping, {"x": np.zeros((4, 3), np.float32)}, {"y": wanted})
+    assert report.equal
+    assert [row.calls for row in report.nodes] == [5]
+
+
+def test_a_function_s_node_takes_its_attributes_from_the_call_and_runs_with_a_kernel() -> None:
+    inner = helper.make_node("ScatterElements", ["d", "i", "u"], ["r"], name="s", axis=1)
+    inner.attribute.append(onnx.AttributeProto(name="reduction", ref_attr_name="how", type=onnx.AttributeProto.STRING))
+    function = helper.make_function(
+        "local", "put", ["d", "i", "u"], ["r"], [inner], [helper.make_opsetid("", 16)], ["how"]
+    )
+    calling = model([helper.make_node("put", ["x", "ids", "ones"], ["y"], domain="local", how="mul")], 18, (function,))
+    (node,) = nodes(calling)
+    assert (node.name, node.reduction, node.opset, node.spec) == ("local.put/s", None, 16, None)
+    # ids holds 3 and -4, one past each end of axis 1's 3.
+    with pytest.raises(IndexError):
+        run(calling, {"x": np.ones((4, 3), np.float32)})
+    inner_axis = next(row for row in calling.functions[0].node[0].attribute if row.name == "axis")
+    inner_axis.i = 0
+    report = run(calling, {"x": np.full((4, 3), 2, np.float32)})
+    assert report.equal
+    assert str(report.nodes[0].node.spec) == "scatter_elements_f32_i32_r2a0_mul_opset16"
+    assert report.nodes[0].source != "reference"
+
+
+def test_scatter_of_opset_9_runs_though_onnx_s_evaluator_has_none() -> None:
+    with pytest.raises(NotImplementedError):
+        run(model([scatter("Scatter")], 9), {"x": np.zeros((4, 3), np.float32)})
+    wanted = np.zeros((4, 3), np.float32)
+    wanted[[3, 0, 3], [0, 1, 2]] = 1
+    report = run(model([scatter("Scatter")], 9), {"x": np.zeros((4, 3), np.float32)}, {"y": wanted})
+    assert report.equal
+    assert str(report.nodes[0].node.spec) == "scatter_f32_i32_r2a0_none"
+
+
+@pytest.mark.parametrize("form", ["path", "text", "bytes", "proto"])
+def test_a_model_comes_as_a_path_bytes_or_a_proto_which_is_left_alone(form: str) -> None:
+    path = MODELS / "negative_indices.ts.onnx"
+    proto = onnx.load(path)
+    before = proto.SerializeToString()
+    given = {"path": path, "text": str(path), "bytes": path.read_bytes(), "proto": proto}[form]
+    assert [str(node.spec) for node in nodes(given)] == ["scatter_nd_f32_i64_r2k1_none"]
+    assert proto.SerializeToString() == before
+
+
+def test_names_that_the_model_does_not_have_are_refused() -> None:
+    with pytest.raises(ShapeError, match="no array for input x"):
+        run(model([scatter()]), {"z": np.zeros((4, 3), np.float32)})
+    with pytest.raises(ShapeError, match="no output z"):
+        run(model([scatter()]), {"x": np.zeros((4, 3), np.float32)}, {"z": np.zeros(1)})
+
+
+def demo(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "tools" / "demo.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+
+
+def test_the_demo_shows_a_row_per_node_and_ends_with_zero(tmp_path: Path) -> None:
+    answer = demo(cwd=tmp_path)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    rows = [line.split() for line in answer.stdout.splitlines() if re.search(r"x +yes$", line)]
+    wanted = ("gat_segment_softmax.dy.onnx", "graph_pooling.ts.onnx", "topk_topp_filter.dy.onnx")
+    assert [row[0] for row in rows] == [node.name for file in wanted for node in nodes(MODELS / file)]
+    assert answer.stdout.endswith("all equal\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_demo_ends_with_one_where_outputs_differ_and_with_two_where_it_cannot_run(tmp_path: Path) -> None:
+    inputs, expected = load_arrays(MODELS / "negative_indices.ts.npz")
+    assert expected is not None
+    arrays = {f"in/{name}": array for name, array in inputs.items()}
+    arrays |= {f"out/{name}": array + 1 for name, array in expected.items()}
+    np.savez(tmp_path / "wrong.npz", **arrays)
+    answer = demo(str(MODELS / "negative_indices.ts.onnx"), "--io", "wrong.npz", cwd=tmp_path)
+    assert (answer.returncode, answer.stdout.splitlines()[-1]) == (1, "NOT all equal")
+    answer = demo("missing.onnx", cwd=tmp_path)
+    assert answer.returncode == 2
+    assert "missing.onnx" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_without_the_onnx_package_the_message_says_what_to_install() -> None:
+    code = "import sys; sys.modules['onnx'] = None\nimport scattergen\nimport scattergen.onnx"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert answer.returncode == 1
+    assert answer.stderr.splitlines()[-1].startswith("ImportError: scattergen.onnx needs the onnx package")
+    assert 'pip install "scattergen[onnx]"' in answer.stderr
+
+
+def test_the_public_names_of_the_package() -> None:
+    assert all(hasattr(scattergen.onnx, name) for name in scattergen.onnx.__all__)
