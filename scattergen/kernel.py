@@ -45,6 +45,9 @@ FORMS: dict[str, Form] = {
         ),
         Form("elements", "one element for every index tuple, applied in order", has_depth=True),
         Form("slices", "one contiguous slice for every index tuple, applied in order", has_depth=True, wide="once"),
+        Form("buckets", "as elements, dealt out to the threads that own them", has_depth=True, template="owners"),
+        Form("owners", "as slices, dealt out to the threads that own their targets", has_depth=True, wide="once"),
+        Form("inverse", "as slices, each row of the output written once", has_depth=True, kinds=("word",)),
         Form("strided", "any strides in bytes, one element at a time along the innermost loop", has_depth=True),
     )
 }

@@ -160,8 +160,8 @@ def kernel(form: str, dtype: DType, index: DType, reduction: str, depth: int) ->
 SCHEDULES: dict[str, tuple[str, ...]] = {
     "rows": ("rows", "wide_rows"),
     "lanes": ("lanes", "tiles"),
-    "elements": ("elements",),
-    "slices": ("slices",),
+    "elements": ("elements", "buckets"),
+    "slices": ("slices", "owners", "inverse"),
     "strided": ("strided",),
 }
 """The kernels' forms among which the sizes of a call choose, for each form that its loops can lower to."""

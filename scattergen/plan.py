@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import build, config, loader, loops, lower, machine, schedule, threads
+from . import build, config, loader, log, loops, lower, machine, schedule, threads
 from .arrays import Arguments, Array
-from .errors import CompilerNotFound
+from .errors import CacheError, CompilerNotFound
 from .kernel import KernelSpec
 from .loader import Call, Loaded
 from .schedule import Choice, Machine, Work
@@ -63,10 +63,10 @@ def ready(spec: KernelSpec) -> Ready:
     """Return the kernel of `spec`, loaded; it is built if nobody has it."""
     found = _ready.get(spec)
     if found is None:
-        built = build.library(spec)
+        built, loaded = _loaded(spec)
         found = Ready(
             spec=spec,
-            loaded=loader.open_kernel(built.library, str(spec)),
+            loaded=loaded,
             origin=built.origin,
             library=built.library,
             source=built.source,
@@ -74,6 +74,23 @@ def ready(spec: KernelSpec) -> Ready:
         )
         found = _ready.setdefault(spec, found)
     return found
+
+
+def _loaded(spec: KernelSpec) -> tuple[build.Built, Loaded]:
+    """Return the library of a kernel and what it holds, from a private copy where the store's cannot be loaded."""
+    built = build.library(spec)
+    try:
+        return built, loader.open_kernel(built.library, str(spec))
+    except OSError as error:
+        log.debug("%s: %s; trying a private copy", built.library, error)
+    built = build.library(spec, private=True)
+    try:
+        return built, loader.open_kernel(built.library, str(spec))
+    except OSError as error:
+        raise CacheError(
+            f"{built.library} cannot be loaded: {error}. Is its file system mounted noexec?"
+            " Set SCATTERGEN_CACHE_DIR to a folder that programs may run from"
+        ) from error
 
 
 def plan(arguments: Arguments, target: Array, fresh: bool, most_threads: int | None) -> Plan:

@@ -18,6 +18,12 @@ BLOCK = 1024
 LINE = 64
 """Bytes of a cache line."""
 
+SCRATCH = 8 << 20
+"""Bytes of scratch that a call may take, unless it says so in its own form."""
+
+MOST_OWNERS = 64
+"""Threads among which tuples can be dealt out."""
+
 THREAD_PAYS = 64 << 10
 """Bytes of traffic that pay for one more thread: waking it costs about 2 µs, moving these some 5."""
 
@@ -104,11 +110,31 @@ def _lanes(work: Work, machine: Machine) -> Choice:
 
 
 def _elements(work: Work, machine: Machine) -> Choice:
-    return Choice("elements", LAYOUTS["elements"](work.loops), 1)
+    layout = LAYOUTS["elements"](work.loops)
+    threads = _dealt(work, machine)
+    return Choice("buckets" if threads > 1 else "elements", layout, threads)
 
 
 def _slices(work: Work, machine: Machine) -> Choice:
-    return Choice("slices", LAYOUTS["slices"](work.loops), work.threads(machine, work.loops.outer.extent))
+    """Choose by what threads can share: outer steps, else targets; rows that are replaced are written once."""
+    loops, layout = work.loops, LAYOUTS["slices"](work.loops)
+    if loops.outer.extent > 1:
+        return Choice("slices", layout, work.threads(machine, loops.outer.extent))
+    rows = loops.total // loops.inner.extent
+    in_rows = all(component.stride % loops.inner.extent == 0 for component in loops.components)
+    if work.moves and work.fresh and in_rows and 4 * rows <= SCRATCH and loops.tuples.extent < 1 << 31:
+        threads = work.threads(machine, rows)
+        if threads > 1 or 2 * loops.tuples.extent >= rows:
+            return Choice("inverse", layout, threads)
+    threads = _dealt(work, machine)
+    return Choice("owners" if threads > 1 else "slices", layout, threads)
+
+
+def _dealt(work: Work, machine: Machine) -> int:
+    """Return how many threads pay where tuples are dealt out: each lists a block of them, or more, in a round."""
+    if work.loops.total >= 1 << 32:
+        return 1
+    return work.threads(machine, min(MOST_OWNERS, work.loops.tuples.extent // BLOCK))
 
 
 def _round_up(number: int, unit: int) -> int:
