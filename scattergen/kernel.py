@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from . import dtypes
 from .dtypes import DType
 from .errors import SpecError
-from .spec import MAX_RANK
+from .spec import MAX_RANK, NUMBER
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,8 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
 """What a kernel does with an old value and an update, and the kinds of elements that have it."""
 
 _TEXT = re.compile(
-    rf"(?P<form>{'|'.join(FORMS)})_(?P<element>[a-z]+\d*)_(?P<index>i\d+)(_k(?P<depth>\d{{1,3}}))?_(?P<operation>[a-z]+)"
+    rf"(?P<form>{'|'.join(FORMS)})_(?P<element>[a-z]+[0-9]*)_(?P<index>i[0-9]+)(_k(?P<depth>{NUMBER}))?"
+    r"_(?P<operation>[a-z]+)"
 )
 
 
