@@ -10,7 +10,7 @@ import dataclasses
 import random
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
@@ -28,7 +28,7 @@ from scattergen import _abi, arrays, config, lower, plan, reference
 from scattergen.dtypes import ELEMENTS, INDEX_TYPES, DType
 from scattergen.errors import CompilerNotFound
 from scattergen.kernel import KernelSpec
-from scattergen.ops import OPS, REDUCTIONS, Op
+from scattergen.ops import OPS, REDUCTIONS
 from scattergen.spec import OpSpec
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -36,12 +36,12 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 DEPTHS = (0, 1, 2, 3)
 
 MORE = (
-    Scenario("nd-k0-whole", ("elements",), (1,), (7, 0)),
-    Scenario("nd-k0-batches", ("slices",), (5, 4), (3, 2, 0)),
-    Scenario("nd-k1-slices", ("slices",), (7, 6), (3, 5, 1)),
+    Scenario("nd-k0-whole", ("elements",), (1,), (70, 0)),
+    Scenario("nd-k0-batches", ("slices",), (5, 4), (30, 2, 0)),
+    Scenario("nd-k1-slices", ("slices",), (7, 6), (30, 5, 1)),
     Scenario("nd-k1-elements", ("elements",), (40,), (1100, 1)),
     Scenario("nd-k2-slices", ("slices",), (4, 5, 6), (1030, 2)),
-    Scenario("nd-k3-slices", ("slices",), (3, 4, 5, 6), (20, 3)),
+    Scenario("nd-k3-slices", ("slices",), (3, 4, 5, 6), (90, 3)),
     Scenario("nd-k3-elements", ("elements",), (3, 4, 5), (1030, 3), style="ends"),
 )
 """Shapes that only matter here: each form that has a depth, at depths 0 to 3."""
@@ -206,47 +206,84 @@ def calls(wanted: Wanted, most: int, special: float = 0.0) -> list[KernelCall]:
     kernel = wanted.kernel
     chance = random.Random(zlib.crc32(str(kernel).encode()))
     fitting = [s for s in (*SCENARIOS, *MORE) if s.depth == kernel.depth and s.entries]
-    tries = [(scenario, name, threads) for scenario in fitting for name in LAYOUTS for threads in (1, 3)]
+    tries = [(scenario, name, fresh) for scenario in fitting for name in LAYOUTS for fresh in (True, False)]
     chance.shuffle(tries)
-    found: dict[str, KernelCall] = {}
-    with nothing_built():
-        for scenario, name, threads in tries:
-            title = f"{kernel} on {scenario.name}, {name}"
-            if title in found:
-                continue
-            call = _call(wanted, scenario, name, threads, title, special, with_data=len(found) % 3 < 2)
-            if call is not None:
-                found[title] = call
-            if len(found) == most:
-                break
+    found: list[KernelCall] = []
+    for small in (True, False):  # every schedule on the small machine; the usual sizes on the other
+        enough = len(found) + most // 2
+        with product.small_machine() if small else nullcontext(), nothing_built():
+            for scenario, name, fresh in tries:
+                title = f"{kernel} on {scenario.name}, {name}, {'fresh' if fresh else 'in place'}"
+                if len(found) < enough and all(call.name != title for call in found):
+                    where = (scenario, name, wanted.dtype, kernel.index, wanted.reduction)
+                    if _form(*where, fresh, small) == kernel.form.name:
+                        found.append(_call(*where, fresh, title, special))
     assert found, f"no call of tests/scenarios.py in any layout is planned as {kernel}: add one that is"
-    return list(found.values())
+    assert all(call.kernel == kernel for call in found)
+    return found
 
 
-def _call(
-    wanted: Wanted, scenario: Scenario, layout: str, threads: int, title: str, special: float, *, with_data: bool
-) -> KernelCall | None:
+_forms: dict[tuple[object, ...], str] = {}
+
+
+def _form(scenario: Scenario, layout: str, dtype: DType, index: DType, reduction: str, fresh: bool, small: bool) -> str:
+    """Return the form that a call is planned as; ``""`` where a kernel cannot copy `data` as `fresh` wants."""
+    key = (scenario.name, layout, dtype.tag, index.tag, reduction == "none", fresh, small)
+    if key not in _forms:
+        arguments, target = _arguments(scenario, layout, dtype, index, reduction, None, 0.0)
+        copied = target.flags.forc and target.flags.aligned and target.strides == arguments.data.strides
+        form = plan.plan(arguments, target, fresh, None).kernel.form.name if copied or not fresh else ""
+        _forms[key] = form
+    return _forms[key]
+
+
+def _arguments(
+    scenario: Scenario,
+    layout: str,
+    dtype: DType,
+    index: DType,
+    reduction: str,
+    chance: np.random.Generator | None,
+    special: float,
+) -> tuple[arrays.Arguments, Array]:
+    """Return the arguments of a call, with values where there is a `chance`, and the array to write to."""
+    if chance is None:
+        data, updates = np.zeros(scenario.data, dtype.numpy), np.zeros(scenario.updates, dtype.numpy)
+        own = scenario.shape[: len(scenario.shape) - scenario.expand] + (1,) * scenario.expand
+        indices = np.broadcast_to(np.zeros(own, index.numpy), scenario.shape)
+    else:
+        data = values.elements(chance, scenario.data, dtype.numpy, special)
+        updates = values.elements(chance, scenario.updates, dtype.numpy, special)
+        indices = scenario.make_indices(chance, index.numpy)
     lays = LAYOUTS[layout]
-    chance = np.random.default_rng(zlib.crc32(title.encode()))
-    dtype = wanted.dtype.numpy
-    op: Op = OPS["scatter_nd" if scenario.tuples else "scatter_elements"]
-    data, updates = (values.elements(chance, shape, dtype, special) for shape in (scenario.data, scenario.updates))
-    indices = scenario.make_indices(chance, wanted.kernel.index.numpy)
     data, indices, updates = (lay(array) for lay, array in zip(lays, (data, indices, updates), strict=True))
     if 0 in data.strides:
         data = data.copy()
-    place = None if scenario.tuples else scenario.axis
-    arguments = arrays.prepare(op, 18, place, wanted.reduction, data, indices, updates, None)
-    target = lays[0](data) if lays[0] is not layouts.broadcast else data.copy()
-    found = plan.plan(arguments, target, threads)
-    if found.kernel != wanted.kernel:
-        return None
+    op, place = (OPS["scatter_nd"], None) if scenario.tuples else (OPS["scatter_elements"], scenario.axis)
+    arguments = arrays.prepare(op, 18, place, reduction, data, indices, updates, None)
+    return arguments, data.copy() if lays[0] is layouts.broadcast else lays[0](data)
+
+
+def _call(
+    scenario: Scenario,
+    layout: str,
+    dtype: DType,
+    index: DType,
+    reduction: str,
+    fresh: bool,
+    title: str,
+    special: float,
+) -> KernelCall:
+    chance = np.random.default_rng(zlib.crc32(title.encode()))
+    arguments, target = _arguments(scenario, layout, dtype, index, reduction, chance, special)
+    data, indices, updates = arguments.data, arguments.indices, arguments.updates
+    found = plan.plan(arguments, target, fresh, None)
     if scenario.tuples:
-        want = reference.scatter_nd(data, indices, updates, wanted.reduction)
+        want = reference.scatter_nd(data, indices, updates, reduction)
     else:
-        want = reference.scatter_elements(data, indices, updates, scenario.axis, wanted.reduction)
+        want = reference.scatter_elements(data, indices, updates, scenario.axis, reduction)
     out, given = Block.of(target), None
-    if with_data and target.flags.forc and target.flags.aligned and target.strides == data.strides:
+    if fresh:
         given = Block.of(data)
         out = dataclasses.replace(out, raw=b"\xa5" * len(out.raw))
     return KernelCall(

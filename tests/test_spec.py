@@ -51,7 +51,7 @@ def kernel_specs() -> Iterator[KernelSpec]:
     for form in FORMS.values():
         for operation, kinds in OPERATIONS.items():
             for element in DTYPES.values():
-                if element.kind in kinds:
+                if element.kind in kinds and element.kind in form.kinds:
                     for index in INDEX_TYPES:
                         for depth in DEPTHS if form.has_depth else (1,):
                             yield KernelSpec(form=form, element=element, index=index, operation=operation, depth=depth)
@@ -89,8 +89,8 @@ def test_every_kernel_spec_is_what_its_text_says() -> None:
         assert text.isidentifier() and text == text.lower()
         assert KernelSpec.parse(text) == spec
         assert seen.setdefault(text, spec) == spec
-    pairs = sum(element.kind in kinds for kinds in OPERATIONS.values() for element in DTYPES.values())
-    assert len(seen) == 2 * pairs * sum(len(DEPTHS) if form.has_depth else 1 for form in FORMS.values())
+    kinds = {(form, kind) for form in FORMS.values() for kind in form.kinds}
+    assert {(spec.form, spec.element.kind) for spec in seen.values()} == kinds
 
 
 @pytest.mark.parametrize(
@@ -183,6 +183,7 @@ W8 = DTYPES["w8"]
         (lambda: op_spec(op=OPS["scatter_nd"], place=4), "index depth k", 4, "0 to 3 for rank 3"),
         (lambda: kernel_spec(operation="sub"), "operation", "sub", f"one of {', '.join(OPERATIONS)}"),
         (lambda: kernel_spec(element=W8), "element", "w8", "a type of kind unsigned or float or half or complex"),
+        (lambda: kernel_spec(form=FORMS["wide_rows"]), "element", "f32", "a half for wide_rows"),
         (lambda: kernel_spec(index=F32), "index", "f32", "one of i32, i64"),
         (lambda: kernel_spec(depth=2), "depth", 2, "1 to 1 for rows"),
         (lambda: kernel_spec(form=FORMS["strided"], depth=65), "depth", 65, "0 to 64 for strided"),
@@ -192,7 +193,7 @@ W8 = DTYPES["w8"]
         (lambda: OpSpec.parse("scatter_nd_f32_x_r3k1_add"), "index", "x", "one of bool, u8"),
         (lambda: OpSpec.parse("scatter_nd_f32_i64_r3a1_add"), "spec", "scatter_nd_f32_i64_r3a1_add", "r<rank>k<num"),
         (lambda: OpSpec.parse("rubbish"), "spec", "rubbish", "<operator>_<dtype>_<index dtype>_r<rank>"),
-        (lambda: KernelSpec.parse("rubbish"), "kernel", "rubbish", r"<rows\|lanes\|"),
+        (lambda: KernelSpec.parse("rubbish"), "kernel", "rubbish", r"<rows\|wide_rows\|"),
         (lambda: KernelSpec.parse("rows_f32_i64_k1_add"), "kernel", "rows_f32_i64_k1_add", r"\[_k<depth>\]"),
         (lambda: KernelSpec.parse("strided_f32_i64_add"), "kernel", "strided_f32_i64_add", r"\[_k<depth>\]"),
         (lambda: KernelSpec.parse("rows_f33_i64_add"), "element", "f33", "one of bool, u8"),
