@@ -9,7 +9,6 @@
 #include <omp.h>
 #endif
 
-
 typedef uint16_t element;
 typedef int64_t index_type;
 
@@ -52,7 +51,6 @@ static inline element greater(element old, element update)
     const float o = widen(old), u = widen(update);
     return o == o && (u > o || u != u) ? update : old;
 }
-
 
 /* layout: tuples, elements of the output, then size and stride of the dim of each component */
 enum { COUNT, TOTAL, SIZES, DEPTH = 1 };

@@ -9,7 +9,6 @@
 #include <omp.h>
 #endif
 
-
 typedef uint16_t element;
 typedef int64_t index_type;
 
@@ -87,7 +86,6 @@ static inline element sum(element old, element update)
 {
     return narrow(widen(old) + widen(update));
 }
-
 
 /* layout: tuples, elements of the output, then size and stride of the dim of each component */
 enum { COUNT, TOTAL, SIZES, DEPTH = 2 };

@@ -48,7 +48,6 @@ static inline element greater(element old, element update)
     return o == o && (u > o || u != u) ? update : old;
 }
 
-
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.

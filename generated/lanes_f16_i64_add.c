@@ -83,7 +83,6 @@ static inline element sum(element old, element update)
     return narrow(widen(old) + widen(update));
 }
 
-
 /* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */
 enum {
     OUTER, COUNT, INNER, SIZE, TOTAL, OUT_OUTER, OUT_AXIS, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, WIDTH

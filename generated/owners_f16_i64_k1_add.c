@@ -9,7 +9,6 @@
 #include <omp.h>
 #endif
 
-
 typedef uint16_t element;
 typedef float wide; /* an element while it is worked on */
 typedef int64_t index_type;
@@ -134,7 +133,6 @@ static inline void store(element *restrict to, const wide *restrict from, int64_
         to[i] = narrow(from[i]);
 }
 #endif
-
 
 /* layout: sizes, strides in elements, then size and stride of the dim of each component; OUTER is 1 */
 enum {

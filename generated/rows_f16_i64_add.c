@@ -83,7 +83,6 @@ static inline element sum(element old, element update)
     return narrow(widen(old) + widen(update));
 }
 
-
 /* layout: sizes, then strides in elements */
 enum { ROWS, COUNT, SIZE, TOTAL, OUT_ROW, INDEX_ROW, UPDATE_ROW };
 

@@ -48,7 +48,6 @@ static inline element greater(element old, element update)
     return o == o && (u > o || u != u) ? update : old;
 }
 
-
 /* layout: sizes, then strides in elements */
 enum { ROWS, COUNT, SIZE, TOTAL, OUT_ROW, INDEX_ROW, UPDATE_ROW };
 

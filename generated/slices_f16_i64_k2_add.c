@@ -130,7 +130,6 @@ static inline void store(element *restrict to, const wide *restrict from, int64_
 }
 #endif
 
-
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.

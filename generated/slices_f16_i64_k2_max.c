@@ -137,7 +137,6 @@ static inline wide greater(wide old, wide update)
     return update != update ? update : chosen;
 }
 
-
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.

@@ -83,7 +83,6 @@ static inline element sum(element old, element update)
     return narrow(widen(old) + widen(update));
 }
 
-
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.

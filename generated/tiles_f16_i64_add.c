@@ -9,7 +9,6 @@
 #include <omp.h>
 #endif
 
-
 typedef uint16_t element;
 typedef float wide; /* an element while it is worked on */
 typedef int64_t index_type;
@@ -140,7 +139,6 @@ static inline wide sum(wide old, wide update)
 {
     return widen(narrow(old + update));
 }
-
 
 /* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */
 enum {

@@ -9,7 +9,6 @@
 #include <omp.h>
 #endif
 
-
 typedef uint16_t element;
 typedef float wide; /* an element while it is worked on */
 typedef int64_t index_type;
@@ -141,7 +140,6 @@ static inline wide greater(wide old, wide update)
     const wide chosen = update > old ? update : old; /* keeps an old NaN */
     return update != update ? update : chosen;
 }
-
 
 /* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */
 enum {
