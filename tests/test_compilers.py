@@ -45,6 +45,24 @@ each_compiler = pytest.mark.parametrize(
 )
 
 
+PARALLEL = """
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+int count(void);
+int count(void)
+{
+    int threads = 0;
+#ifdef _OPENMP
+#pragma omp parallel reduction(+ : threads)
+    threads += omp_get_num_threads();
+#endif
+    return threads;
+}
+"""
+"""What a compiler takes that has OpenMP's header and library, or does without."""
+
+
 @pytest.fixture(scope="module")
 def compiler(request: pytest.FixtureRequest) -> Compiler:
     return toolchain.find(Settings(cc=request.param))
@@ -54,7 +72,7 @@ def compiler(request: pytest.FixtureRequest) -> Compiler:
 def flags(compiler: Compiler, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     """Return the product's flags, those of them that the compiler takes."""
     folder = tmp_path_factory.mktemp("flags")
-    (folder / "nothing.c").write_text("int nothing(void);\nint nothing(void) { return 0; }\n")
+    (folder / "nothing.c").write_text(PARALLEL)
     outcome = trials.compile_first(
         compiler,
         folder / "nothing.c",
