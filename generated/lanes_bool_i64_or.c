@@ -14,7 +14,6 @@ static inline element either(element old, element update)
     return (old != 0) | (update != 0);
 }
 
-
 /* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */
 enum {
     OUTER, COUNT, INNER, SIZE, TOTAL, OUT_OUTER, OUT_AXIS, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, WIDTH

@@ -15,7 +15,6 @@ static inline element greater(element old, element update)
     return update != update ? update : chosen;
 }
 
-
 /* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */
 enum {
     OUTER, COUNT, INNER, SIZE, TOTAL, OUT_OUTER, OUT_AXIS, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, WIDTH

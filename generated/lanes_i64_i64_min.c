@@ -13,7 +13,6 @@ static inline element less(element old, element update)
     return update < old ? update : old;
 }
 
-
 /* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */
 enum {
     OUTER, COUNT, INNER, SIZE, TOTAL, OUT_OUTER, OUT_AXIS, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, WIDTH

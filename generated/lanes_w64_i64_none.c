@@ -8,7 +8,6 @@
 typedef uint64_t element;
 typedef int64_t index_type;
 
-
 /* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */
 enum {
     OUTER, COUNT, INNER, SIZE, TOTAL, OUT_OUTER, OUT_AXIS, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, WIDTH

@@ -9,7 +9,6 @@
 #include <omp.h>
 #endif
 
-
 typedef uint8_t element;
 typedef int64_t index_type;
 
@@ -18,7 +17,6 @@ static inline element both(element old, element update)
 {
     return (old != 0) & (update != 0);
 }
-
 
 /* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */
 enum {

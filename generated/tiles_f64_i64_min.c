@@ -9,7 +9,6 @@
 #include <omp.h>
 #endif
 
-
 typedef double element;
 typedef int64_t index_type;
 
@@ -19,7 +18,6 @@ static inline element less(element old, element update)
     const element chosen = update < old ? update : old; /* keeps an old NaN */
     return update != update ? update : chosen;
 }
-
 
 /* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */
 enum {

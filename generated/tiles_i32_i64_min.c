@@ -9,7 +9,6 @@
 #include <omp.h>
 #endif
 
-
 typedef int32_t element;
 typedef int64_t index_type;
 
@@ -17,7 +16,6 @@ static inline element less(element old, element update)
 {
     return update < old ? update : old;
 }
-
 
 /* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */
 enum {

@@ -9,10 +9,8 @@
 #include <omp.h>
 #endif
 
-
 typedef uint64_t element;
 typedef int64_t index_type;
-
 
 /* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */
 enum {
