@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-
 _WHOLE = 1 << 63
 """More than any stride: a tuple without components names the whole output."""
 
