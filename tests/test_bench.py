@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import copy
 import json
 import subprocess
@@ -67,7 +68,7 @@ def test_what_is_right_is_what_the_reference_says(row: workloads.Row) -> None:
     wrong.flat[work.data.size // 2] += 3
     assert oracle.verdict(work, wrong, by_bits=True) == "WRONG bits"
     assert oracle.verdict(work, wrong, by_bits=False) == "WRONG values"
-    assert oracle.verdict(work, wanted[:1], by_bits=False) == "WRONG shape"
+    assert oracle.verdict(work, wanted[None], by_bits=False) == "WRONG shape"
 
 
 @ROWS
@@ -154,8 +155,9 @@ def run() -> record.Record:
 
 def test_figures_and_means(run: record.Record) -> None:
     tiny, ahead, behind = report.figures(run)
-    assert (ahead.best, ahead.ahead, ahead.over_limit, ahead.room) == ("torch", 2.0, 1.25, 2.5)
-    assert (behind.best, behind.ahead) == ("numpy", 0.5)
+    assert (ahead.best, behind.best) == ("torch", "numpy")
+    assert (ahead.ahead, ahead.over_limit, ahead.room) == pytest.approx((2.0, 1.25, 2.5))
+    assert behind.ahead == pytest.approx(0.5)
     assert tiny.call_bound
     text = report.table(run)
     assert "geometric mean 1.00x the best correct peer, least 0.50x, ahead on 1 of 2" in text
@@ -219,18 +221,10 @@ def test_compare(
     change(after)
     record.write(run, tmp_path / "old.json")
     record.write(after, tmp_path / "new.json")
-    parser = bench_parser()
-    assert (
-        compare.command(parser.parse_args([str(tmp_path / "old.json"), str(tmp_path / "new.json"), *options])) == code
-    )
-
-
-def bench_parser() -> Any:
-    import argparse
-
     parser = argparse.ArgumentParser()
     compare.configure(parser)
-    return parser
+    paths = [str(tmp_path / "old.json"), str(tmp_path / "new.json")]
+    assert compare.command(parser.parse_args([*paths, *options])) == code
 
 
 def tool(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -279,7 +273,7 @@ def test_a_sweep_of_one_case(tmp_path: Path) -> None:
     }
     assert "WRONG" not in done.stdout
     found = made["cases"]["scatter_nd/slice-1-small-random/add/i32"]
-    assert found["kernel"] == "elements_u32_i64_k2_add" and found["bytes"] == found["sibling_bytes"]
+    assert "_u32_i64_" in found["kernel"] and found["bytes"] == found["sibling_bytes"]
 
 
 def test_shapes_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
@@ -303,7 +297,8 @@ def test_a_models_scatter_nodes(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_waiting_times_are_measured(tmp_path: Path) -> None:
     path = tmp_path / "latency.json"
-    command = [sys.executable, str(ROOT / "tools" / "latency.py"), "--rounds", "1", "--seed", "4", "--json", str(path)]
+    options = ["--rounds", "1", "--seed", "4", "--tasks", "import,first,warm", "--json", str(path)]
+    command = [sys.executable, str(ROOT / "tools" / "latency.py"), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("seed 4, 1 processes")
