@@ -9,7 +9,6 @@
 #include <omp.h>
 #endif
 
-
 typedef uint8_t element;
 typedef int64_t index_type;
 
@@ -18,7 +17,6 @@ static inline element either(element old, element update)
 {
     return (old != 0) | (update != 0);
 }
-
 
 /* layout: tuples, elements of the output, then size and stride of the dim of each component */
 enum { COUNT, TOTAL, SIZES, DEPTH = 1 };

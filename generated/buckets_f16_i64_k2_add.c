@@ -9,11 +9,26 @@
 #include <omp.h>
 #endif
 
-
 typedef uint16_t element;
 typedef int64_t index_type;
 
-#if defined(__F16C__)
+#if defined(__F16C__) && defined(__clang__)
+static inline float widen(element half)
+{
+    __fp16 value;
+    memcpy(&value, &half, sizeof value);
+    return (float)value;
+}
+
+/* To the nearest, ties to even. */
+static inline element narrow(float value)
+{
+    const __fp16 rounded = (__fp16)value;
+    element half;
+    memcpy(&half, &rounded, sizeof half);
+    return half;
+}
+#elif defined(__F16C__)
 typedef float float4 __attribute__((vector_size(16)));
 typedef short half8 __attribute__((vector_size(16)));
 
@@ -71,7 +86,6 @@ static inline element sum(element old, element update)
 {
     return narrow(widen(old) + widen(update));
 }
-
 
 /* layout: tuples, elements of the output, then size and stride of the dim of each component */
 enum { COUNT, TOTAL, SIZES, DEPTH = 2 };

@@ -9,11 +9,17 @@
 #include <omp.h>
 #endif
 
-
 typedef uint16_t element;
 typedef int64_t index_type;
 
-#if defined(__F16C__)
+#if defined(__F16C__) && defined(__clang__)
+static inline float widen(element half)
+{
+    __fp16 value;
+    memcpy(&value, &half, sizeof value);
+    return (float)value;
+}
+#elif defined(__F16C__)
 typedef float float4 __attribute__((vector_size(16)));
 typedef short half8 __attribute__((vector_size(16)));
 
@@ -45,7 +51,6 @@ static inline element greater(element old, element update)
     const float o = widen(old), u = widen(update);
     return o == o && (u > o || u != u) ? update : old;
 }
-
 
 /* layout: tuples, elements of the output, then size and stride of the dim of each component */
 enum { COUNT, TOTAL, SIZES, DEPTH = 2 };

@@ -9,7 +9,6 @@
 #include <omp.h>
 #endif
 
-
 typedef double element;
 typedef int64_t index_type;
 
@@ -19,7 +18,6 @@ static inline element greater(element old, element update)
     const element chosen = update > old ? update : old; /* keeps an old NaN */
     return update != update ? update : chosen;
 }
-
 
 /* layout: tuples, elements of the output, then size and stride of the dim of each component */
 enum { COUNT, TOTAL, SIZES, DEPTH = 2 };

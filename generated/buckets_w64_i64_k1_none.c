@@ -9,10 +9,8 @@
 #include <omp.h>
 #endif
 
-
 typedef uint64_t element;
 typedef int64_t index_type;
-
 
 /* layout: tuples, elements of the output, then size and stride of the dim of each component */
 enum { COUNT, TOTAL, SIZES, DEPTH = 1 };

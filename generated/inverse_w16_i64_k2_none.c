@@ -8,7 +8,6 @@
 typedef uint16_t element;
 typedef int64_t index_type;
 
-
 /* layout: sizes, strides in elements, then size and stride of the dim of each component; OUTER is 1, and every
  * target is one of the TOTAL / LENGTH rows of the output */
 enum {

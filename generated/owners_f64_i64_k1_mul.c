@@ -9,10 +9,8 @@
 #include <omp.h>
 #endif
 
-
 typedef double element;
 typedef int64_t index_type;
-
 
 /* layout: sizes, strides in elements, then size and stride of the dim of each component; OUTER is 1 */
 enum {

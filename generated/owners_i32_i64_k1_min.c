@@ -9,7 +9,6 @@
 #include <omp.h>
 #endif
 
-
 typedef int32_t element;
 typedef int64_t index_type;
 
@@ -17,7 +16,6 @@ static inline element less(element old, element update)
 {
     return update < old ? update : old;
 }
-
 
 /* layout: sizes, strides in elements, then size and stride of the dim of each component; OUTER is 1 */
 enum {

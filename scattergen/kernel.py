@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from . import dtypes
 from .dtypes import DType, Kind
 from .errors import SpecError
-from .spec import MAX_RANK
+from .spec import MAX_RANK, NUMBER
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
 
 _NAMES = "|".join(sorted(FORMS, key=len, reverse=True))
 _TEXT = re.compile(
-    rf"(?P<form>{_NAMES})_(?P<element>[a-z]+\d*)_(?P<index>i\d+)(_k(?P<depth>\d{{1,3}}))?_(?P<operation>[a-z]+)"
+    rf"(?P<form>{_NAMES})_(?P<element>[a-z]+[0-9]*)_(?P<index>i[0-9]+)(_k(?P<depth>{NUMBER}))?_(?P<operation>[a-z]+)"
 )
 
 

@@ -171,7 +171,7 @@ def variants(spec: OpSpec) -> tuple[KernelSpec, ...]:
     """Return every kernel that calls of `spec` may need, whatever their shapes and strides."""
     depth = spec.place if spec.op.addressing == "tuples" else 1
     item, _ = element(spec.dtype, spec.reduction)
-    lowered = ("elements", "strided") if spec.rank == 1 else tuple(SCHEDULES)
+    lowered = ("elements", "strided") if spec.rank == depth == 1 else tuple(SCHEDULES)
     forms = [FORMS[name] for form in lowered for name in SCHEDULES[form]]
     return tuple(
         kernel(form.name, spec.dtype, spec.index, spec.reduction, depth)

@@ -134,7 +134,7 @@ def _make(arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_
     else:
         element, operation = lower.element(spec.dtype, spec.reduction)
         work = Work(found, element, operation == "none", index_item, fresh)
-        choice = schedule.choose(form, work, Machine(most_threads, machine.cache_sizes().l2))
+        choice = schedule.choose(form, work, Machine(most_threads, *machine.cache_sizes()[1:]))
     kernel = lower.kernel(choice.form, spec.dtype, spec.index, spec.reduction, len(nest.components))
     try:
         have = ready(kernel)
