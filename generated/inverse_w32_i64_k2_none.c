@@ -68,10 +68,10 @@ static int64_t failed(const void *indices, const int64_t *layout)
 
 enum { AHEAD = 8 };
 
-/* For every row of the output 1 + the last tuple that names it, or 0; for every thread a place for the rows of others. */
+/* For every row of the output 1 + the last tuple that names it, or 0; for every thread a place for others' rows. */
 static int64_t scratch_bytes(const int64_t *layout, int32_t threads)
 {
-    return (layout[TOTAL] / layout[LENGTH] + threads * (1 + AHEAD)) * (int64_t)sizeof(uint32_t);
+    return (layout[TOTAL] / layout[LENGTH] + threads) * (int64_t)sizeof(uint32_t);
 }
 
 /* Note in `last` which tuple comes last for each row in [first, end); nonzero when an index is out of bounds. */
@@ -109,14 +109,14 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
 #ifdef _OPENMP
         first = rows * omp_get_thread_num() / omp_get_num_threads();
         end = rows * (omp_get_thread_num() + 1) / omp_get_num_threads();
-        last += first + omp_get_thread_num() * (1 + AHEAD);
+        last += first + omp_get_thread_num();
 #endif
-        memset(last, 0, (size_t)(end - first + 1 + AHEAD) * sizeof *last);
+        memset(last, 0, (size_t)(end - first + 1) * sizeof *last);
         bad = note(last, first, end, indices, layout);
         for (int64_t row = first, kept = first; row <= end && !bad; row++) {
-            const uint32_t number = row < end ? last[row - first] : 0, next = row + AHEAD < end ? last[row - first + AHEAD] : 0;
-            if (next)
-                __builtin_prefetch(update + (next - 1) * update_step);
+            const uint32_t number = row < end ? last[row - first] : 0;
+            if (row + AHEAD < end && last[row - first + AHEAD])
+                __builtin_prefetch(update + (last[row - first + AHEAD] - 1) * update_step);
             if (number || row == end) { /* what no tuple named since the last one stays, in one piece */
                 if (from && kept < row)
                     memcpy(o + kept * length, from + kept * length, (size_t)((row - kept) * length) * sizeof *o);
