@@ -41,7 +41,7 @@ class Kernel:
         """Return what the operator gives; arguments and exceptions are those of `scatter_elements` and `scatter_nd`."""
         spec = self.spec
         place = spec.place if spec.op.addressing == "axis" else None
-        data = np.asanyarray(data)
+        data = arrays.as_array(data, "data", spec.op)
         if data.ndim != spec.rank:
             raise ShapeError(f"{spec}: data has rank {data.ndim}, must have {spec.rank}")
         arguments = arrays.prepare(spec.op, spec.opset, place, spec.reduction, data, indices, updates, out)

@@ -60,11 +60,11 @@ def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | No
     call, indices = found.call, loader.address(arguments.indices)
     kernel_copies = not in_place and _same_memory_order(data, target, out)
     if not in_place and not kernel_copies:
-        if target is out and call.check(indices) >= 0:
+        if target is out and not arguments.checked and call.check(indices) >= 0:
             raise _out_of_bounds(arguments)
         np.copyto(target, data)
     status = loader.invoke(
-        call.checked if target is out else call.pointer,
+        call.checked if target is out and not arguments.checked else call.pointer,
         loader.address(target),
         loader.address(data) if kernel_copies else NULL,
         indices,
@@ -122,12 +122,7 @@ def _target(arguments: Arguments) -> tuple[Array, bool]:
     data, out = arguments.data, arguments.out
     if out is None or not out.dtype.isnative:
         return _fresh(data), False
-    same = out is data or (
-        out.strides == data.strides
-        and out.dtype == data.dtype
-        and out.__array_interface__["data"][0] == data.__array_interface__["data"][0]
-    )
-    return out, same
+    return out, arrays.same_memory(out, data)
 
 
 def _same_memory_order(data: Array, target: Array, out: Array | None) -> bool:
@@ -139,7 +134,7 @@ def _same_memory_order(data: Array, target: Array, out: Array | None) -> bool:
         data.strides == target.strides
         and data.dtype == target.dtype
         and data.flags.aligned
-        and (target is not out or (target.flags.forc and not np.may_share_memory(data, target)))
+        and (target is not out or (target.flags.forc and not arrays.share_memory(data, target)))
     )
 
 
