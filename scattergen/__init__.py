@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from . import errors
 from .api import scatter, scatter_elements, scatter_nd
+from .checks import find_bad
 from .compiled import Kernel, compile
 from .config import Settings
 from .dispatch import forget as _forget
@@ -37,6 +38,7 @@ __all__ = [
     "compile",
     "errors",
     "explain",
+    "find_bad",
     "get_num_threads",
     "scatter",
     "scatter_elements",

@@ -53,7 +53,7 @@ def prepare(
     given = (("data", data), ("indices", indices), ("updates", updates))
     copies = [f"{name}: read from a {type(value).__name__}" for name, value in given if _has_no_type(value)]
     data = as_array(data, "data", op)
-    indices = _as_indices(indices, op)
+    indices = as_indices(indices, op)
     updates = _as_updates(updates, data, op)
     if data.ndim == 0 or indices.ndim == 0:
         name = "data" if data.ndim == 0 else "indices"
@@ -98,7 +98,8 @@ def _has_no_type(value: Any) -> bool:
     return type(value) is not np.ndarray and not holders.has_type(value)
 
 
-def _as_indices(value: Any, op: Op) -> Array:
+def as_indices(value: Any, op: Op) -> Array:
+    """Return `value` as an array of int32 or int64, or raise `DTypeError`."""
     array = as_array(value, "indices", op)
     if _has_no_type(value) and (array.size == 0 or array.dtype.kind == "i"):
         array = array.astype(np.int64, copy=False)
@@ -194,7 +195,7 @@ def same_memory(one: Array, other: Array) -> bool:
 
 def share_memory(one: Array, other: Array) -> bool:
     """Whether two arrays may have a byte in common: two columns of one table have none."""
-    return np.may_share_memory(one, other, max_work=_MOST_WORK)
+    return np.may_share_memory(one, other, max_work=_MOST_WORK)  # type: ignore[arg-type]  # the stubs know two special values alone
 
 
 def compact(array: Array, dtype: np.dtype[Any] | None = None) -> Array:

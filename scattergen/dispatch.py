@@ -5,12 +5,13 @@ The fast table `plans` is asked by `api` before anything here runs.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from . import arrays, bounds, caller, loader, plan, reference
+from . import arrays, bounds, caller, checks, loader, packing, plan, reference
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
 from .loader import NULL
@@ -30,6 +31,10 @@ def forget() -> None:
     plan.forget()
 
 
+if hasattr(os, "register_at_fork"):  # plans of a child are made for one thread
+    os.register_at_fork(after_in_child=forget)
+
+
 def run(
     op: Op,
     opset: int,
@@ -40,10 +45,15 @@ def run(
     updates: Any,
     out: Any = None,
     threads: int | None = None,
+    duplicates: str = "allow",
+    unique: bool = False,
     key: tuple[Any, ...] | None = None,
 ) -> Array:
     """Run one call; keep a fast plan under `key` where the arrays are of the kind that it serves."""
     arguments = arrays.prepare(op, opset, place, reduction, data, indices, updates, out)
+    arguments.unique = bool(unique)
+    if duplicates != "allow":
+        checks.refuse_duplicates(arguments, duplicates)
     result = execute(arguments, threads, key)
     return result if out is None else out
 
@@ -54,6 +64,7 @@ def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | No
         return _without_updates(arguments)
     data, out = arguments.data, arguments.out
     target, in_place = _target(arguments)
+    packing.pack(arguments, target)
     found = plan.plan(arguments, target, threads)
     if found.call is None:
         return _by_reference(arguments)
@@ -147,7 +158,9 @@ def _all_contiguous(arguments: Arguments) -> bool:
 
 def planned(arguments: Arguments, threads: int | None) -> Plan:
     """Return the plan that `execute` would follow."""
-    return plan.plan(arguments, _target(arguments)[0], threads)
+    target, _ = _target(arguments)
+    packing.pack(arguments, target)
+    return plan.plan(arguments, target, threads)
 
 
 def _by_reference(arguments: Arguments) -> Array:

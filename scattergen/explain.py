@@ -67,6 +67,7 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
         call["updates"],
         call["out"],
     )
+    arguments.unique = call["unique"]
     plan = dispatch.planned(arguments, call["threads"])
     return Explanation(
         spec=str(arguments.spec),

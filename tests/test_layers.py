@@ -16,8 +16,8 @@ PACKAGE = Path(scattergen.__file__).parent
 ORDER = (
     "errors", "config", "log", "paths", "machine", "dtypes", "ops", "spec", "kernel", "loops", "lower", "schedule",
     "standard", "render", "process", "toolchain", "trials", "locks", "cache_root", "cache_entry", "cache_admin",
-    "cache", "flights", "build", "_abi", "loader", "caller", "bounds", "reference", "threads", "holders", "arrays", "packing",
-    "plan", "dispatch", "checks", "explain", "compiled", "api", "prepared", "bound", "jit", "aot", "onnx", "cli",
+    "cache", "flights", "build", "_abi", "loader", "caller", "bounds", "reference", "threads", "holders", "arrays",
+    "plan", "packing", "checks", "dispatch", "explain", "compiled", "api", "prepared", "bound", "jit", "aot", "onnx", "cli",
 )  # fmt: skip
 """A module imports only from names before its own. `onnx` is a package and counts as one."""
 
