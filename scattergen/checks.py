@@ -53,7 +53,10 @@ def addressed(indices: Array, shape: Sequence[int], axis: int | None) -> tuple[i
                 f"indices has shape {indices.shape}, allowed is a last dim of 0 to {len(shape)} components"
             )
         return tuple(map(int, shape[:depth]))
-    place = operator.index(axis)
+    try:
+        place = operator.index(axis)
+    except TypeError:
+        raise ShapeError(f"axis is {axis!r}, must be a whole number") from None
     if not -len(shape) <= place < len(shape):
         raise ShapeError(f"axis is {axis}, allowed is {-len(shape)} to {len(shape) - 1} for rank {len(shape)}")
     return (int(shape[place]),)

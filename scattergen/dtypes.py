@@ -36,6 +36,9 @@ class DType:
     def __str__(self) -> str:
         return self.tag
 
+    def __hash__(self) -> int:
+        return hash(self.tag)
+
     @cached_property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy dtype; for bfloat16 that of ``ml_dtypes``."""

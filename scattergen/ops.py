@@ -43,6 +43,9 @@ class Op:
     def __str__(self) -> str:
         return self.name
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def version(self, opset: int) -> Version:
         """Return the version in force at `opset`; raise `SpecError` below the first."""
         found = [version for version in self.versions if version.since <= opset]

@@ -17,6 +17,7 @@ stays as it is, so that a copy is never larger than what it stands for.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 from . import lower
@@ -28,17 +29,19 @@ LEAST_UPDATES = 4096
 """Below this a call's own cost hides the difference."""
 
 
-def pack(arguments: Arguments, target: Array) -> None:
-    """Replace indices and updates by packed copies where that pays for a call that writes to `target`."""
+def pack(arguments: Arguments, target: Array) -> Arguments:
+    """Return the arguments with packed copies of indices and updates where these pay in a call that writes `target`."""
     indices, updates = arguments.indices, arguments.updates
     if updates.size < LEAST_UPDATES or (indices.flags.c_contiguous and updates.flags.c_contiguous):
-        return
-    if _pays(
+        return arguments
+    if not _pays(
         arguments.spec, target.shape, target.strides, target.itemsize,
         indices.shape, indices.strides, indices.itemsize, updates.shape, updates.strides,
     ):  # fmt: skip
-        arguments.indices = _packed(indices, "indices", arguments.copies)
-        arguments.updates = _packed(updates, "updates", arguments.copies)
+        return arguments
+    copies = list(arguments.copies)
+    indices, updates = _packed(indices, "indices", copies), _packed(updates, "updates", copies)
+    return replace(arguments, indices=indices, updates=updates, copies=copies)
 
 
 @lru_cache(maxsize=1024)
