@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes, holders
+from . import dtypes, holders, loader
 from .errors import DTypeError, ShapeError, SpecError
 from .ops import Op
 from .spec import OpSpec
@@ -187,9 +187,7 @@ def _check_out(op: Op, given: Any, data: Array, copies: list[str]) -> Array:
 def same_memory(one: Array, other: Array) -> bool:
     """Whether two arrays of one shape are the same elements."""
     return one is other or (
-        one.strides == other.strides
-        and one.dtype == other.dtype
-        and one.__array_interface__["data"][0] == other.__array_interface__["data"][0]
+        one.strides == other.strides and one.dtype == other.dtype and loader.address(one) == loader.address(other)
     )
 
 

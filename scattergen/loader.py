@@ -122,8 +122,12 @@ if hasattr(os, "register_at_fork"):  # a child has none of OpenMP's threads, and
 
 
 def address(array: Any) -> Any:
-    """Return the address of an array's first element, whatever its strides."""
-    return _abi.ffi.cast("void *", array.__array_interface__["data"][0])
+    """Return the address of an array's first element, whatever its strides. Keeps the array alive.
+
+    An empty slice begins where its array does and counts as contiguous; `__array_interface__`, which also
+    tells the address, takes five times as long.
+    """
+    return _abi.ffi.from_buffer(array[:0] if array.ndim else array)
 
 
 def from_buffer(array: Any) -> Any:

@@ -37,10 +37,10 @@ class Prepared:
         "_op",
         "_opset",
         "_place",
+        "_reduction",
+        "_shape",
         "_threads",
         "_unique",
-        "reduction",
-        "shape",
     )
 
     def __init__(
@@ -56,14 +56,22 @@ class Prepared:
     ) -> None:
         self._op, self._opset, self._place, self._indices = op, opset, place, indices
         self._threads, self._unique, self._fast = threads, unique, dict[Any, Fast]()
-        self.reduction = reduction
-        self.shape = shape
-        """The shape of `data`."""
+        self._reduction, self._shape = reduction, shape
         dispatch.dependents.add(self)
 
     def forget(self) -> None:
         """Drop what depends on the number of threads; it is made again by the next call."""
         self._fast.clear()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of every `data`."""
+        return self._shape
+
+    @property
+    def reduction(self) -> str:
+        """How updates are combined with what is there."""
+        return self._reduction
 
     @property
     def indices(self) -> Array:
@@ -80,7 +88,7 @@ class Prepared:
         in_place = out is data
         if (out is None or in_place) and type(data) is type(updates) is np.ndarray:
             fast = self._fast.get(data.dtype)
-            if fast is not None and data.shape == self.shape:
+            if fast is not None and data.shape == self._shape:
                 result = fast(data, updates, in_place)
                 if result is not None:
                     return result
@@ -88,10 +96,10 @@ class Prepared:
 
     def _run(self, data: Any, updates: Any, out: Any) -> Array:
         arguments = arrays.prepare(
-            self._op, self._opset, self._place, self.reduction, data, self._indices, updates, out
+            self._op, self._opset, self._place, self._reduction, data, self._indices, updates, out
         )
-        if arguments.data.shape != self.shape:
-            raise ShapeError(f"{self._op}: data has shape {arguments.data.shape}, was prepared for {self.shape}")
+        if arguments.data.shape != self._shape:
+            raise ShapeError(f"{self._op}: data has shape {arguments.data.shape}, was prepared for {self._shape}")
         arguments.checked, arguments.unique = True, self._unique
         result = dispatch.execute(arguments, self._threads)
         if arguments.data.dtype not in self._fast and arguments.updates.size:
@@ -100,7 +108,7 @@ class Prepared:
 
     def _keep_fast(self, arguments: Arguments) -> None:
         """Keep the call for arrays of this type that lie in C order, as most do."""
-        dtype, shape, updates_shape = arguments.data.dtype, self.shape, arguments.updates.shape
+        dtype, shape, updates_shape = arguments.data.dtype, self._shape, arguments.updates.shape
         if not dtype.isnative:
             return
         data, updates = np.empty(shape, dtype), np.empty(updates_shape, dtype)
