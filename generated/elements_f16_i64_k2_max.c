@@ -7,8 +7,16 @@
 
 typedef uint16_t element;
 typedef int64_t index_type;
-#if defined(__F16C__)
-typedef float wide4 __attribute__((vector_size(16)));
+
+#if defined(__F16C__) && defined(__clang__)
+static inline float widen(element half)
+{
+    __fp16 value;
+    memcpy(&value, &half, sizeof value);
+    return (float)value;
+}
+#elif defined(__F16C__)
+typedef float float4 __attribute__((vector_size(16)));
 typedef short half8 __attribute__((vector_size(16)));
 
 static inline float widen(element half)
@@ -20,24 +28,26 @@ static inline float widen(element half)
 {
     const uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = half & 0x7fff;
     uint32_t bits = (rest << 13) + 0x38000000; /* the exponent's bias: 127 instead of 15 */
-    float wide;
+    float value;
     if (rest >= 0x7c00)
         bits += 0x38000000; /* infinities and NaN */
     if (rest < 0x0400) {    /* zeros and subnormals: rest units of 2^-24 */
-        wide = (float)rest * 0x1p-24f;
-        memcpy(&bits, &wide, sizeof bits);
+        value = (float)rest * 0x1p-24f;
+        memcpy(&bits, &value, sizeof bits);
     }
     bits |= sign;
-    memcpy(&wide, &bits, sizeof wide);
-    return wide;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 #endif
-/* A NaN on either side gives a NaN; the old value stays where neither is greater. */
+
+/* A NaN on either side gives a NaN; the old value stays unless the update is greater. */
 static inline element greater(element old, element update)
 {
     const float o = widen(old), u = widen(update);
-    return u > o || u != u ? (o != o ? old : update) : old;
+    return o == o && (u > o || u != u) ? update : old;
 }
+
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.
@@ -88,6 +98,9 @@ static int64_t failed(const void *indices, const int64_t *layout)
     return position < 0 ? 0 : position;
 }
 
+/* How far ahead of the work targets are fetched, and what is read in order; one in a block has to be near. */
+enum { AHEAD = 16, FAR_AHEAD = 4096 };
+
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads)
 {
@@ -95,7 +108,7 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
     const index_type *index = indices;
     const element *update = updates;
     element *o = out;
-    int64_t offset[BLOCK];
+    int64_t offset[BLOCK + AHEAD] = {0}; /* the last ones are fetched ahead, never applied */
     (void)scratch, (void)threads;
     if (data)
         memcpy(o, data, (size_t)layout[TOTAL] * sizeof *o);
@@ -103,8 +116,12 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
         const int64_t n = count - k < BLOCK ? count - k : BLOCK;
         if (offsets(offset, index + k * DEPTH, DEPTH, n, size, stride))
             return failed(indices, layout);
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
+            __builtin_prefetch(o + offset[i + AHEAD], 1);
+            __builtin_prefetch(index + (k + i + FAR_AHEAD) * DEPTH);
+            __builtin_prefetch(update + k + i + FAR_AHEAD);
             o[offset[i]] = greater(o[offset[i]], update[k + i]);
+        }
     }
     return -1;
 }

@@ -33,7 +33,7 @@ class Bound:
                 f"{arguments.spec.op}: bind reads arrays where they are, which it cannot: {'; '.join(arguments.copies)}"
             )
         if arguments.out is None:
-            arguments.out = dispatch.fresh(arguments.data)
+            arguments.out = dispatch.unwritten(arguments.data)
         caller.make()
         self.out: Array = arguments.out
         """Where results go."""

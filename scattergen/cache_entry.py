@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from .digest import sha256
 from .errors import CacheError
 
 SOURCE = "kernel.c"
@@ -23,6 +24,8 @@ META = "meta.json"
 NAME = re.compile(r"(?P<name>[a-z0-9_]+)-(?P<request>[0-9a-f]{16})-(?P<compiler>[0-9a-f]{8})")
 _DIGEST = re.compile(rb'"sha256": "([0-9a-f]{64})"')
 _DAY = 24 * 3600.0
+_TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
+"""What a rename says when its target's name is in use."""
 
 
 def folder_name(name: str, key: str) -> str:
@@ -41,20 +44,21 @@ def is_sound(entry: Path) -> bool:
     """
     if not stat.S_ISDIR(os.lstat(entry).st_mode):
         return False
-    import hashlib
-
     try:
         # The json module takes longer to import than all of this, and one field is enough.
         found = _DIGEST.search(_read(entry / META))
-        return found is not None and hashlib.sha256(_read(entry / LIBRARY)).hexdigest() == found[1].decode()
+        return found is not None and sha256(_read(entry / LIBRARY)) == found[1].decode()
     except OSError:
         return False
 
 
 def _read(path: Path) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
-    with open(descriptor, "rb", buffering=0) as file:
-        return file.read()
+    try:
+        with open(descriptor, "rb", buffering=0, closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
 
 
 def mark_used(entry: Path) -> None:
@@ -85,13 +89,12 @@ def meta(entry: Path) -> dict[str, Any]:
 
 def seal(work: Path, known: dict[str, object]) -> None:
     """Write down what is `known` about the library in `work`, its digest and the date."""
-    import hashlib
     import json
 
     facts = {
         **known,
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "sha256": hashlib.sha256(_read(work / LIBRARY)).hexdigest(),
+        "sha256": sha256(_read(work / LIBRARY)),
     }
     (work / META).write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -108,9 +111,7 @@ def publish(work: Path, entry: Path, trash: Path) -> None:
             os.rename(work, entry)
             return
         except OSError as problem:
-            if not os.path.lexists(entry):
-                raise
-            if problem.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EACCES):
+            if problem.errno not in _TAKEN:
                 raise
         try:
             if is_sound(entry):

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from . import arrays, bounds, caller, checks, loader, packing, plan, reference
+from . import arrays, bounds, caller, checks, loader, packing, plan
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
 from .loader import NULL
@@ -79,11 +79,11 @@ def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | No
     target, in_place = target_of(arguments)
     arguments = packing.pack(arguments, target)
     data, out = arguments.data, arguments.out
-    found = plan.plan(arguments, target, threads)
+    kernel_copies = not in_place and same_memory_order(data, target, out)
+    found = plan.plan(arguments, target, kernel_copies, threads)
     if found.call is None:
         return _by_reference(arguments)
     call, indices = found.call, loader.address(arguments.indices)
-    kernel_copies = not in_place and same_memory_order(data, target, out)
     if not in_place and not kernel_copies:
         if target is out and not arguments.checked and call.check(indices) >= 0:
             raise out_of_bounds(arguments)
@@ -130,12 +130,12 @@ def _without_updates(arguments: Arguments) -> Array:
     error = _find_out_of_bounds(arguments)
     if error is not None:
         raise error
-    out = fresh(arguments.data) if arguments.out is None else arguments.out
+    out = unwritten(arguments.data) if arguments.out is None else arguments.out
     np.copyto(out, arguments.data)
     return out
 
 
-def fresh(data: Array) -> Array:
+def unwritten(data: Array) -> Array:
     """Return an empty native array like `data`: in the order of its memory if that has no gaps, else C-ordered."""
     low, high = np.lib.array_utils.byte_bounds(data)
     dense = high - low == data.nbytes and 0 not in data.strides
@@ -146,7 +146,7 @@ def target_of(arguments: Arguments) -> tuple[Array, bool]:
     """Return the array that the kernel writes to, and whether it is `data` itself."""
     data, out = arguments.data, arguments.out
     if out is None or not out.dtype.isnative:
-        return fresh(data), False
+        return unwritten(data), False
     return out, arrays.same_memory(out, data)
 
 
@@ -172,12 +172,15 @@ def _all_contiguous(arguments: Arguments) -> bool:
 
 def planned(arguments: Arguments, threads: int | None) -> tuple[Plan, Arguments]:
     """Return the plan that `execute` would follow, and the arguments as its kernel gets them."""
-    target, _ = target_of(arguments)
+    target, in_place = target_of(arguments)
     arguments = packing.pack(arguments, target)
-    return plan.plan(arguments, target, threads), arguments
+    fresh = not in_place and same_memory_order(arguments.data, target, arguments.out)
+    return plan.plan(arguments, target, fresh, threads), arguments
 
 
 def _by_reference(arguments: Arguments) -> Array:
+    from . import reference
+
     spec = arguments.spec
     if spec.op.addressing == "axis":
         result = reference.scatter_elements(

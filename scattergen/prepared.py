@@ -112,25 +112,28 @@ class Prepared:
         if not dtype.isnative:
             return
         data, updates = np.empty(shape, dtype), np.empty(updates_shape, dtype)
-        plain = Arguments(arguments.spec, data, self._indices, updates, None, checked=True, unique=self._unique)
-        call = dispatch.planned(plain, self._threads)[0].call
-        if call is None:
+        calls = []
+        for out in (None, data):
+            plain = Arguments(arguments.spec, data, self._indices, updates, out, checked=True, unique=self._unique)
+            calls.append(dispatch.planned(plain, self._threads)[0].call)
+        fresh, within = calls
+        if fresh is None or within is None:
             return
         address, empty, from_buffer = loader.address(self._indices), np.empty, loader.from_buffer
-        pointer, scratch = call.pointer, call.scratch
 
         def fast(data: Any, updates: Any, in_place: bool) -> Array | None:
             if updates.dtype != dtype or updates.shape != updates_shape:
                 return None
             try:
                 if not in_place:
-                    out = empty(shape, dtype)
-                    start = from_buffer(data)
+                    call, out, start = fresh, empty(shape, dtype), from_buffer(data)
                 elif data.flags.writeable and not np.may_share_memory(data, updates):
-                    out, start = data, NULL
+                    call, out, start = within, data, NULL
                 else:
                     return None
-                status = loader.invoke(pointer, from_buffer(out), start, address, from_buffer(updates), scratch())
+                status = loader.invoke(
+                    call.pointer, from_buffer(out), start, address, from_buffer(updates), call.scratch()
+                )
             except ValueError:  # not C-contiguous
                 return None
             return out if status == -1 else None  # else an address that is no multiple of its element's size

@@ -1,17 +1,161 @@
-"""Sizes → threads: which schedule of a form a call takes, as a pure function of its loops."""
+"""Form → schedule: which kernel of a form serves a call, on how many threads, in tiles of what size.
+
+One pure function, `choose`, of the call's loops and of what the machine has; nothing here knows of
+arrays or C. Every schedule of a form gives the same bits; they differ in what they cost.
+"""
 
 from __future__ import annotations
 
-from .lower import Loops
+from collections.abc import Callable
+from dataclasses import dataclass
 
-_BYTES_A_THREAD = 128 << 10
-"""Traffic that pays for one more thread: handing work over costs about 2 µs, moving this some 10."""
+from .dtypes import DType
+from .lower import LAYOUTS, Layout, Loops
+
+BLOCK = 1024
+"""Indices that kernels check at a time: the most columns of a tile."""
+
+TILE = 64
+"""Columns of a tile at least, where the array has as many."""
+
+LINE = 64
+"""Bytes of a cache line."""
+
+SCRATCH = 8 << 20
+"""Bytes of scratch that a call may take, unless it says so in its own form."""
+
+MOST_OWNERS = 64
+"""Threads among which tuples can be dealt out."""
+
+THREAD_PAYS = 64 << 10
+"""Bytes of traffic that pay for one more thread: waking it costs about 2 µs, moving these some 5."""
 
 
-def threads(form: str, loops: Loops | None, item: int, index_item: int, most: int) -> int:
-    """Return how many threads a call takes, at most `most`; `item` and `index_item` are bytes."""
-    if loops is None or form == "elements" or loops.outer.extent == 1:
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the machine has for one call."""
+
+    threads: int
+    """At most so many."""
+    l2: int
+    """Bytes of the second-level cache of one core."""
+    l3: int
+    """Bytes of the last cache, shared by the cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A call as the choice sees it."""
+
+    loops: Loops
+    element: DType
+    """The element type of its kernels."""
+    moves: bool
+    """Whether updates replace elements, rather than being reduced into them."""
+    index_size: int
+    fresh: bool
+    """Whether the kernel copies `data` to the output as well."""
+
+    @property
+    def steps(self) -> int:
+        """Updates, counted in elements."""
+        return self.loops.outer.extent * self.loops.tuples.extent * self.loops.inner.extent
+
+    @property
+    def traffic(self) -> int:
+        """Bytes that have to be moved at least."""
+        size = self.element.size
+        return self.steps * (2 * size + self.index_size) + (2 * self.loops.total * size if self.fresh else 0)
+
+    def threads(self, machine: Machine, shares: int) -> int:
+        """Return how many threads pay, where the work falls into `shares` that can go to different ones."""
+        return max(1, min(machine.threads, shares, self.traffic // THREAD_PAYS))
+
+    @property
+    def wide_size(self) -> int:
+        """Bytes of an element in a form that works on a copy."""
+        return 4 if self.element.kind == "half" else self.element.size
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The form of the kernel, what it finds in `layout`, and its threads."""
+
+    form: str
+    layout: Layout
+    threads: int
+
+
+def choose(form: str, work: Work, machine: Machine) -> Choice:
+    """Return the schedule of a call that lowers to `form` (any but strided, which has one)."""
+    return _CHOICES[form](work, machine)
+
+
+def _rows(work: Work, machine: Machine) -> Choice:
+    loops = work.loops
+    size, count = loops.components[0].size, loops.tuples.extent
+    fits = size * work.wide_size <= machine.l2 // 2
+    wide = work.element.kind == "half" and fits and 4 * count >= size
+    return Choice("wide_rows" if wide else "rows", LAYOUTS["rows"](loops), work.threads(machine, loops.outer.extent))
+
+
+def _lanes(work: Work, machine: Machine) -> Choice:
+    """Choose tiles where they save a second trip to memory.
+
+    Without tiles `data` is copied first and its elements are met again, at random, when the updates are
+    applied; a tile of a few columns stays in the cache in between. It has to be TILE columns wide, since
+    it walks `indices` and `updates` in pieces of that width, and needs most rows of the axis, as it copies all.
+    """
+    loops, size, axis = work.loops, work.element.size, work.loops.components[0].size
+    inner, outer, count = loops.inner.extent, loops.outer.extent, loops.tuples.extent
+    line = max(1, LINE // size)
+    threads = work.threads(machine, max(outer, inner // line))
+    widest = min(BLOCK, inner if outer >= threads else _round_up(-(-inner // threads), line))
+    width = min(max(machine.l2 // 2 // (axis * work.wide_size) // line * line, TILE), widest)
+    tile = axis * width * work.wide_size
+    fits = tile <= min(SCRATCH // threads, machine.l3 // 2 // threads)
+    second_trip = axis * loops.components[0].stride * size > machine.l2 // 2
+    copies = (work.fresh or 2 * count >= axis) and (count <= axis or loops.total * size > machine.l3 // 2)
+    if fits and second_trip and copies:
+        return Choice("tiles", (*LAYOUTS["lanes"](loops), width), threads)
+    return Choice("lanes", (*LAYOUTS["lanes"](loops), widest), threads)
+
+
+def _elements(work: Work, machine: Machine) -> Choice:
+    layout = LAYOUTS["elements"](work.loops)
+    threads = _dealt(work, machine)
+    return Choice("buckets" if threads > 1 else "elements", layout, threads)
+
+
+def _slices(work: Work, machine: Machine) -> Choice:
+    """Choose by what threads can share: outer steps, else targets; rows that are replaced are written once."""
+    loops, layout = work.loops, LAYOUTS["slices"](work.loops)
+    if loops.outer.extent > 1:
+        return Choice("slices", layout, work.threads(machine, loops.outer.extent))
+    rows = loops.total // loops.inner.extent
+    in_rows = all(component.stride % loops.inner.extent == 0 for component in loops.components)
+    if work.moves and work.fresh and in_rows and 4 * rows <= SCRATCH and loops.tuples.extent < 1 << 31:
+        threads = work.threads(machine, rows)
+        if threads > 1 or 2 * loops.tuples.extent >= rows:
+            return Choice("inverse", layout, threads)
+    threads = _dealt(work, machine)
+    return Choice("owners" if threads > 1 else "slices", layout, threads)
+
+
+def _dealt(work: Work, machine: Machine) -> int:
+    """Return how many threads pay where tuples are dealt out: each lists a block of them, or more, in a round."""
+    if work.loops.total >= 1 << 32:
         return 1
-    steps = loops.outer.extent * loops.tuples.extent * loops.inner.extent
-    traffic = 2 * loops.total * item + steps * (item + index_item)
-    return max(1, min(most, loops.outer.extent, traffic // _BYTES_A_THREAD))
+    return work.threads(machine, min(MOST_OWNERS, work.loops.tuples.extent // BLOCK))
+
+
+def _round_up(number: int, unit: int) -> int:
+    return -(-number // unit) * unit
+
+
+_CHOICES: dict[str, Callable[[Work, Machine], Choice]] = {
+    "rows": _rows,
+    "lanes": _lanes,
+    "elements": _elements,
+    "slices": _slices,
+}

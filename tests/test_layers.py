@@ -14,11 +14,11 @@ import scattergen
 PACKAGE = Path(scattergen.__file__).parent
 
 ORDER = (
-    "errors", "config", "log", "paths", "machine", "dtypes", "ops", "spec", "kernel", "loops", "lower", "schedule",
-    "standard", "render", "process", "toolchain", "trials", "locks", "cache_root", "cache_entry", "cache_admin",
-    "cache", "flights", "build", "_abi", "loader", "caller", "bounds", "reference", "threads", "holders", "arrays",
-    "plan", "packing", "checks", "dispatch", "calls", "explain", "prepared", "bound",
-    "compiled", "api", "jit", "aot", "onnx", "cli",
+    "errors", "digest", "config", "log", "paths", "machine", "dtypes", "ops", "spec", "kernel", "loops", "lower",
+    "schedule", "standard", "render", "process", "toolchain", "trials", "locks", "cache_root", "cache_entry",
+    "cache_admin", "cache", "flights", "build", "_abi", "loader", "caller", "bounds", "reference", "threads",
+    "holders", "arrays", "plan", "packing", "checks", "dispatch", "calls", "explain", "prepared", "bound",
+    "compiled", "api", "jit", "aot", "onnx", "workload", "bench", "cli",
 )  # fmt: skip
 """A module imports only from names before its own. `onnx` is a package and counts as one."""
 
