@@ -143,8 +143,13 @@ def _slices(work: Work, machine: Machine) -> Choice:
 
 
 def _dealt(work: Work, machine: Machine) -> int:
-    """Return how many threads pay where tuples are dealt out: each lists a block of them, or more, in a round."""
-    if work.loops.total >= 1 << 32:
+    """Return how many threads pay where tuples are dealt out: each lists a block of them, or more, in a round.
+
+    Lists keep offsets in 32 bits without a sign. An output that the caller gave may have gaps, and be flipped.
+    """
+    components = work.loops.components
+    farthest = sum((component.size - 1) * component.stride for component in components)
+    if farthest >= 1 << 32 or any(component.stride < 0 for component in components):
         return 1
     return work.threads(machine, min(MOST_OWNERS, work.loops.tuples.extent // BLOCK))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,13 +28,6 @@ def zeros(shape: tuple[int, ...], dtype: Any = np.uint8) -> Array:
         pytest.skip(
             f"this system does not lend {math.prod(shape) * np.dtype(dtype).itemsize >> 30} GiB of address space"
         )
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    scattergen.set_num_threads(1)
-    yield
-    scattergen.set_num_threads(0)
 
 
 def form(function: Any, *arguments: Any, **options: Any) -> str:
@@ -126,3 +118,16 @@ def test_a_plan_for_a_long_vector() -> None:
 def test_bad_indices_of_a_long_vector() -> None:
     found = scattergen.find_bad([2**32 + 4, 2**32 + 5, -(2**32) - 5, -(2**32) - 6], (BEYOND_32,), axis=0)
     assert found.tolist() == [[1], [3]]
+
+
+@pytest.mark.parametrize("flip", [1, -1])
+@pytest.mark.parametrize("width", [1, 3])
+def test_threads_share_targets_far_apart(width: int, flip: int) -> None:
+    whole = zeros((5, 2**30))
+    data = whole[::flip, 7 : 7 + width]
+    indices = np.random.default_rng(0).integers(-5, 5, (50_000, 1))
+    updates = np.ones((50_000, width), np.uint8)
+    scattergen.scatter_nd(data, indices, updates, "add", out=data, threads=2)
+    want = np.bincount(indices[:, 0] % 5, minlength=5).astype(np.uint8)
+    assert (data == want[:, None]).all()
+    assert not whole[:, :7].any() and not whole[:, 7 + width : 1000].any()

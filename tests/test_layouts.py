@@ -82,6 +82,22 @@ def test_an_out_of_any_strides_is_written_in_place(lay: Callable[[Array], Array]
         assert not difference(np.ascontiguousarray(out), want)
 
 
+@pytest.mark.parametrize("width", [1, 4])
+@pytest.mark.parametrize("steps", [(1, 1), (-1, 1), (1, -1), (-2, 1), (2, 2)])
+def test_threads_share_any_view_in_place(width: int, steps: tuple[int, int]) -> None:
+    whole = np.full((9002, 2 * width + 8), 7, np.int32)
+    view = whole[1:-1, 4 : 4 + 2 * width][:: steps[0], :: steps[1]][:4000, :width]
+    before = view.copy()
+    indices = RANDOM.integers(-4000, 4000, (60_000, 1))
+    updates = np.arange(60_000 * width, dtype=np.int32).reshape(-1, width)
+    for reduction in ("none", "add"):
+        want = reference.scatter_nd(view.copy(), indices, updates, reduction)
+        scattergen.scatter_nd(view, indices, updates, reduction, out=view, threads=2)
+        assert not difference(view.copy(), want)
+    view[...] = before
+    assert (whole == 7).all()
+
+
 def test_a_view_in_place_leaves_what_lies_between() -> None:
     whole = np.full((ROWS, 3, COLUMNS), 7, np.float32)
     view = whole[:, 1]
