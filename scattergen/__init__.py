@@ -17,11 +17,14 @@ from __future__ import annotations
 
 from . import errors
 from .api import scatter, scatter_elements, scatter_nd
+from .bound import Bound, bind
+from .checks import find_bad
 from .compiled import Kernel, compile
 from .config import Settings
 from .dispatch import forget as _forget
 from .errors import ScattergenError
 from .explain import Explanation, explain
+from .prepared import Prepared, prepare
 from .spec import OpSpec
 from .threads import get_num_threads
 from .threads import set_number as _set_number
@@ -29,15 +32,20 @@ from .threads import set_number as _set_number
 __version__ = "0.1.0"
 
 __all__ = [
+    "Bound",
     "Explanation",
     "Kernel",
     "OpSpec",
+    "Prepared",
     "ScattergenError",
     "Settings",
+    "bind",
     "compile",
     "errors",
     "explain",
+    "find_bad",
     "get_num_threads",
+    "prepare",
     "scatter",
     "scatter_elements",
     "scatter_nd",

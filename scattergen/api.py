@@ -25,6 +25,8 @@ def scatter_elements(
     opset: int = 18,
     out: Any = None,
     threads: int | None = None,
+    duplicates: str = "allow",
+    unique: bool = False,
 ) -> np.ndarray[Any, Any]:
     """Return a copy of `data` with `updates` applied where `indices` says, along one axis: ONNX ScatterElements.
 
@@ -42,13 +44,21 @@ def scatter_elements(
         out: array of the shape and type of `data` for the result; may be `data` itself. A failed
             call leaves it untouched.
         threads: most threads of this call; the result does not depend on it.
+        duplicates: allow, or refuse: no two updates may have one target.
+        unique: a promise that no two updates have one target. Where it is wrong, any of them may win.
 
     Raises:
-        IndexOutOfBounds (IndexError), ShapeError and SpecError (ValueError), DTypeError (TypeError).
+        IndexOutOfBounds (IndexError), ShapeError, SpecError and DuplicateTargets (ValueError),
+        DTypeError (TypeError).
 
     """
     key = None
-    if out is None and threads is None and type(data) is type(indices) is type(updates) is _ndarray:
+    if (
+        out is threads is None
+        and duplicates == "allow"
+        and not unique
+        and type(data) is type(indices) is type(updates) is _ndarray
+    ):
         key = (
             data.dtype, indices.dtype, updates.dtype, data.shape, indices.shape, updates.shape, axis, reduction, opset,
         )  # fmt: skip
@@ -58,7 +68,9 @@ def scatter_elements(
             key = plan = None
         if plan is not None:
             return plan(data, indices, updates)
-    return dispatch.run(_SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, key)
+    return dispatch.run(
+        _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique, key
+    )
 
 
 def scatter_nd(
@@ -70,6 +82,8 @@ def scatter_nd(
     opset: int = 18,
     out: Any = None,
     threads: int | None = None,
+    duplicates: str = "allow",
+    unique: bool = False,
 ) -> np.ndarray[Any, Any]:
     """Return a copy of `data` with slices of it updated where index tuples say: ONNX ScatterND.
 
@@ -85,13 +99,21 @@ def scatter_nd(
         out: array of the shape and type of `data` for the result; may be `data` itself. A failed
             call leaves it untouched.
         threads: most threads of this call; the result does not depend on it.
+        duplicates: allow, or refuse: no two updates may have one target.
+        unique: a promise that no two updates have one target. Where it is wrong, any of them may win.
 
     Raises:
-        IndexOutOfBounds (IndexError), ShapeError and SpecError (ValueError), DTypeError (TypeError).
+        IndexOutOfBounds (IndexError), ShapeError, SpecError and DuplicateTargets (ValueError),
+        DTypeError (TypeError).
 
     """
     key = None
-    if out is None and threads is None and type(data) is type(indices) is type(updates) is _ndarray:
+    if (
+        out is threads is None
+        and duplicates == "allow"
+        and not unique
+        and type(data) is type(indices) is type(updates) is _ndarray
+    ):
         key = (
             data.dtype,
             indices.dtype,
@@ -108,7 +130,9 @@ def scatter_nd(
             key = plan = None
         if plan is not None:
             return plan(data, indices, updates)
-    return dispatch.run(_SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, key)
+    return dispatch.run(
+        _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique, key
+    )
 
 
 def scatter(
@@ -120,6 +144,8 @@ def scatter(
     opset: int = 9,
     out: Any = None,
     threads: int | None = None,
+    duplicates: str = "allow",
+    unique: bool = False,
 ) -> np.ndarray[Any, Any]:
     """Return what ONNX Scatter gives: `scatter_elements` without reductions, deprecated from opset 11 on.
 
@@ -127,4 +153,4 @@ def scatter(
     """
     if opset >= 11:
         warnings.warn("Scatter is deprecated since opset 11: use scatter_elements", DeprecationWarning, stacklevel=2)
-    return dispatch.run(_SCATTER, opset, axis, "none", data, indices, updates, out, threads)
+    return dispatch.run(_SCATTER, opset, axis, "none", data, indices, updates, out, threads, duplicates, unique)

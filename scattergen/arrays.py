@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
+from . import dtypes, holders, loader
 from .errors import DTypeError, ShapeError, SpecError
 from .ops import Op
 from .spec import OpSpec
@@ -22,6 +22,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _KIND_ORDER = "biufc"
 """Python numbers in a list may become any of these kinds that does not stand before their own."""
+
+_MOST_WORK = 1000
+"""How long NumPy searches for a byte that two interleaved arrays share before it takes it that they do."""
 
 
 @dataclass(slots=True)
@@ -34,6 +37,10 @@ class Arguments:
     updates: Array
     out: Array | None
     copies: list[str] = field(default_factory=list)
+    checked: bool = False
+    """Whether every index is known to be in bounds, for as long as `indices` lives."""
+    unique: bool = False
+    """A promise that no two updates have one target; where it is wrong, any of them may win."""
 
 
 def prepare(
@@ -43,9 +50,10 @@ def prepare(
 
     `place` is the axis, negative or not, for an operator that has one.
     """
-    copies: list[str] = []
-    data = _as_array(data, "data", op)
-    indices = _as_indices(indices, op)
+    given = (("data", data), ("indices", indices), ("updates", updates))
+    copies = [f"{name}: read from a {type(value).__name__}" for name, value in given if _has_no_type(value)]
+    data = as_array(data, "data", op)
+    indices = as_indices(indices, op)
     updates = _as_updates(updates, data, op)
     if data.ndim == 0 or indices.ndim == 0:
         name = "data" if data.ndim == 0 else "indices"
@@ -56,10 +64,9 @@ def prepare(
         place = _check_tuple_shapes(op, data, indices, updates)
     spec = _spec(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset)
     if out is not None:
-        out = _check_out(op, out, data)
-        indices = _apart(indices, "indices", out, copies)
-        updates = _apart(updates, "updates", out, copies)
-    return Arguments(spec, data, _native(indices, "indices", copies), _native(updates, "updates", copies), out, copies)
+        out = _check_out(op, out, data, copies)
+    indices, updates = _readable(indices, "indices", out, copies), _readable(updates, "updates", out, copies)
+    return Arguments(spec, data, indices, updates, out, copies)
 
 
 @lru_cache(maxsize=1024)
@@ -82,22 +89,19 @@ def _spec(
         raise
 
 
-def _as_array(value: Any, name: str, op: Op) -> Array:
-    if type(value) is np.ndarray:
-        return value
-    if isinstance(value, np.ma.MaskedArray):
-        raise DTypeError(
-            f"{op}: {name} is a masked array; pass {name}.filled(...) or {name}.data and {name}.mask apart"
-        )
-    try:
-        return np.asarray(value)
-    except Exception as error:
-        raise DTypeError(f"{op}: {name} is a {type(value).__name__} that NumPy cannot read: {error}") from error
+def as_array(value: Any, name: str, op: Op) -> Array:
+    """Return `value` as an array of the same memory where that can be, or raise `DTypeError`."""
+    return value if type(value) is np.ndarray else holders.as_array(value, name, str(op))
 
 
-def _as_indices(value: Any, op: Op) -> Array:
-    array = _as_array(value, "indices", op)
-    if not hasattr(value, "dtype") and (array.size == 0 or array.dtype.kind == "i"):
+def _has_no_type(value: Any) -> bool:
+    return type(value) is not np.ndarray and not holders.has_type(value)
+
+
+def as_indices(value: Any, op: Op) -> Array:
+    """Return `value` as an array of int32 or int64, or raise `DTypeError`."""
+    array = as_array(value, "indices", op)
+    if _has_no_type(value) and (array.size == 0 or array.dtype.kind == "i"):
         array = array.astype(np.int64, copy=False)
     if array.dtype.kind != "i" or array.dtype.itemsize not in (4, 8):
         raise DTypeError(f"{op}: indices is {array.dtype}, allowed is int32 or int64: use indices.astype('int64')")
@@ -105,11 +109,11 @@ def _as_indices(value: Any, op: Op) -> Array:
 
 
 def _as_updates(value: Any, data: Array, op: Op) -> Array:
-    array = _as_array(value, "updates", op)
+    array = as_array(value, "updates", op)
     native = data.dtype.newbyteorder("=")
     if array.dtype.newbyteorder("=") == native:
         return array
-    plain = not hasattr(value, "dtype")
+    plain = _has_no_type(value)
     if plain and (array.size == 0 or _KIND_ORDER.find(array.dtype.kind) in range(_kind(native) + 1)):
         try:
             return np.asarray(value, dtype=native).reshape(array.shape)
@@ -158,7 +162,7 @@ def _check_tuple_shapes(op: Op, data: Array, indices: Array, updates: Array) -> 
     return int(depth)
 
 
-def _check_out(op: Op, given: Any, data: Array) -> Array:
+def _check_out(op: Op, given: Any, data: Array, copies: list[str]) -> Array:
     if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
         raise DTypeError(f"{op}: out is a {type(given).__name__}, allowed is a NumPy array")
     out: Array = np.asarray(given)  # a memory map, say, as the plain array that it is
@@ -173,18 +177,39 @@ def _check_out(op: Op, given: Any, data: Array) -> Array:
         if stride < reach:
             raise ShapeError(f"{op}: out has elements that share memory (strides {out.strides})")
         reach += stride * (extent - 1)
+    if not out.dtype.isnative:
+        copies.append("out: foreign byte order")
+    if not same_memory(out, data) and share_memory(out, data):
+        copies.append("data: shares memory with out")
     return out
 
 
-def _apart(array: Array, name: str, out: Array, copies: list[str]) -> Array:
-    if not np.may_share_memory(array, out):
-        return array
-    copies.append(f"{name}: shares memory with out")
-    return array.copy()
+def same_memory(one: Array, other: Array) -> bool:
+    """Whether two arrays of one shape are the same elements."""
+    return one is other or (
+        one.strides == other.strides and one.dtype == other.dtype and loader.address(one) == loader.address(other)
+    )
 
 
-def _native(array: Array, name: str, copies: list[str]) -> Array:
-    if array.dtype.isnative:
+def share_memory(one: Array, other: Array) -> bool:
+    """Whether two arrays may have a byte in common: two columns of one table have none."""
+    return np.may_share_memory(one, other, max_work=_MOST_WORK)  # type: ignore[arg-type]  # the stubs know two special values alone
+
+
+def compact(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
+    """Return a C-ordered copy, no larger than what it stands for: dims of stride 0 keep that stride."""
+    once = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)
+    return np.broadcast_to(np.array(array[once], dtype or array.dtype, order="C"), array.shape)
+
+
+def _readable(array: Array, name: str, out: Array | None, copies: list[str]) -> Array:
+    """Return the array, or one copy of it where a kernel cannot read it while it writes `out`."""
+    reasons = []
+    if out is not None and share_memory(array, out):
+        reasons.append("shares memory with out")
+    if not array.dtype.isnative:
+        reasons.append("foreign byte order")
+    if not reasons:
         return array
-    copies.append(f"{name}: foreign byte order")
-    return array.astype(array.dtype.newbyteorder("="))
+    copies.append(f"{name}: {' and '.join(reasons)}")
+    return compact(array, array.dtype.newbyteorder("="))

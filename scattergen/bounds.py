@@ -22,6 +22,20 @@ def find_out_of_bounds(
     axis of `indices`. A value ``v`` is in bounds where ``-size <= v < size``. The error names up to
     ``limit`` places, the first ones in row-major order of `indices`, whatever its memory layout.
     """
+    found = positions(indices, sizes, limit)
+    if not found:
+        return None
+    places = [tuple(map(int, np.unravel_index(flat, indices.shape))) for flat in found]
+    return IndexOutOfBounds(
+        operator,
+        tuple(places),
+        tuple(int(indices[place]) for place in places),
+        tuple((-sizes[flat % len(sizes)], sizes[flat % len(sizes)]) for flat in found),
+    )
+
+
+def positions(indices: np.ndarray[Any, Any], sizes: Sequence[int], limit: int | None = None) -> list[int]:
+    """Return the flat positions, in row-major order, of the first ``limit`` values out of bounds; all without one."""
     size_of = np.array(sizes, np.int64)
     found: list[int] = []
     start = 0
@@ -29,15 +43,7 @@ def find_out_of_bounds(
     for values in np.nditer(indices, flags, order="C", buffersize=_CHUNK):  # type: ignore[call-overload]
         size = size_of[np.arange(start, start + values.size) % size_of.size]
         found += (start + np.flatnonzero((values < -size) | (values >= size))).tolist()
-        if len(found) >= limit:
+        if limit is not None and len(found) >= limit:
             break
         start += values.size
-    if not found:
-        return None
-    places = [tuple(map(int, np.unravel_index(flat, indices.shape))) for flat in found[:limit]]
-    return IndexOutOfBounds(
-        operator,
-        tuple(places),
-        tuple(int(indices[place]) for place in places),
-        tuple((-sizes[flat % len(sizes)], sizes[flat % len(sizes)]) for flat in found[:limit]),
-    )
+    return found[:limit]

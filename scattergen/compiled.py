@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from . import arrays, caller, dispatch, lower, machine, plan
+from .arrays import Arguments
+from .bound import Bound
 from .errors import DTypeError, ShapeError
 from .kernel import KernelSpec
 from .spec import OpSpec
@@ -39,9 +41,16 @@ class Kernel:
         self, data: Any, indices: Any, updates: Any, *, out: Any = None, threads: int | None = None
     ) -> np.ndarray[Any, Any]:
         """Return what the operator gives; arguments and exceptions are those of `scatter_elements` and `scatter_nd`."""
+        return dispatch.execute(self._prepare(data, indices, updates, out), threads)
+
+    def bind(self, data: Any, indices: Any, updates: Any, out: Any = None, *, threads: int | None = None) -> Bound:
+        """Return the call bound to its arrays, to be run in a loop; without `out` one is made."""
+        return Bound(self._prepare(data, indices, updates, out), threads)
+
+    def _prepare(self, data: Any, indices: Any, updates: Any, out: Any) -> Arguments:
         spec = self.spec
         place = spec.place if spec.op.addressing == "axis" else None
-        data = np.asanyarray(data)
+        data = arrays.as_array(data, "data", spec.op)
         if data.ndim != spec.rank:
             raise ShapeError(f"{spec}: data has rank {data.ndim}, must have {spec.rank}")
         arguments = arrays.prepare(spec.op, spec.opset, place, spec.reduction, data, indices, updates, out)
@@ -50,7 +59,7 @@ class Kernel:
             raise DTypeError(f"{spec}: data is {found.dtype} and indices {found.index}")
         if found.place != spec.place:
             raise ShapeError(f"{spec}: indices.shape[-1] is {found.place}, must be {spec.place}")
-        return dispatch.execute(arguments, threads)
+        return arguments
 
     def __str__(self) -> str:
         return str(self.spec)

@@ -5,12 +5,14 @@ The fast table `plans` is asked by `api` before anything here runs.
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from . import arrays, bounds, caller, loader, plan
+from . import arrays, bounds, caller, checks, loader, packing, plan
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
 from .loader import NULL
@@ -24,10 +26,27 @@ plans: dict[tuple[Any, ...], Fast] = {}
 """A signature of C-contiguous arrays → a function of them."""
 
 
+class Dependent(Protocol):
+    """Something that keeps plans of its own."""
+
+    def forget(self) -> None:
+        """Drop them."""
+
+
+dependents: weakref.WeakSet[Dependent] = weakref.WeakSet()
+"""What is told when plans are dropped."""
+
+
 def forget() -> None:
     """Drop every plan: something that plans depend on has changed."""
     plans.clear()
     plan.forget()
+    for dependent in dependents:
+        dependent.forget()
+
+
+if hasattr(os, "register_at_fork"):  # plans of a child are made for one thread
+    os.register_at_fork(after_in_child=forget)
 
 
 def run(
@@ -40,10 +59,15 @@ def run(
     updates: Any,
     out: Any = None,
     threads: int | None = None,
+    duplicates: str = "allow",
+    unique: bool = False,
     key: tuple[Any, ...] | None = None,
 ) -> Array:
     """Run one call; keep a fast plan under `key` where the arrays are of the kind that it serves."""
     arguments = arrays.prepare(op, opset, place, reduction, data, indices, updates, out)
+    arguments.unique = bool(unique)
+    if duplicates != "allow":
+        checks.refuse_duplicates(arguments, duplicates)
     result = execute(arguments, threads, key)
     return result if out is None else out
 
@@ -52,19 +76,20 @@ def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | No
     """Run checked arguments."""
     if arguments.updates.size == 0:
         return _without_updates(arguments)
+    target, in_place = target_of(arguments)
+    arguments = packing.pack(arguments, target)
     data, out = arguments.data, arguments.out
-    target, in_place = _target(arguments)
-    kernel_copies = not in_place and _same_memory_order(data, target, out)
+    kernel_copies = not in_place and same_memory_order(data, target, out)
     found = plan.plan(arguments, target, kernel_copies, threads)
     if found.call is None:
         return _by_reference(arguments)
     call, indices = found.call, loader.address(arguments.indices)
     if not in_place and not kernel_copies:
-        if target is out and call.check(indices) >= 0:
-            raise _out_of_bounds(arguments)
+        if target is out and not arguments.checked and call.check(indices) >= 0:
+            raise out_of_bounds(arguments)
         np.copyto(target, data)
     status = loader.invoke(
-        call.checked if target is out else call.pointer,
+        call.checked if target is out and not arguments.checked else call.pointer,
         loader.address(target),
         loader.address(data) if kernel_copies else NULL,
         indices,
@@ -72,7 +97,7 @@ def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | No
         call.scratch(),
     )
     if status >= 0:
-        raise _out_of_bounds(arguments)
+        raise out_of_bounds(arguments)
     assert status == -1, "a plan was called with addresses that it was not made for"
     if key is not None and kernel_copies and _all_contiguous(arguments):
         _keep(key, _fast(found, arguments))
@@ -95,7 +120,7 @@ def _find_out_of_bounds(arguments: Arguments) -> IndexOutOfBounds | None:
     return bounds.find_out_of_bounds(arguments.indices, _sizes(spec, arguments.data), str(spec.op))
 
 
-def _out_of_bounds(arguments: Arguments) -> IndexOutOfBounds:
+def out_of_bounds(arguments: Arguments) -> IndexOutOfBounds:
     """Return the error of a kernel that met a bad index; one without positions if the caller has since mended it."""
     return _find_out_of_bounds(arguments) or IndexOutOfBounds(str(arguments.spec.op), (), (), ())
 
@@ -105,32 +130,27 @@ def _without_updates(arguments: Arguments) -> Array:
     error = _find_out_of_bounds(arguments)
     if error is not None:
         raise error
-    out = _fresh(arguments.data) if arguments.out is None else arguments.out
+    out = unwritten(arguments.data) if arguments.out is None else arguments.out
     np.copyto(out, arguments.data)
     return out
 
 
-def _fresh(data: Array) -> Array:
+def unwritten(data: Array) -> Array:
     """Return an empty native array like `data`: in the order of its memory if that has no gaps, else C-ordered."""
     low, high = np.lib.array_utils.byte_bounds(data)
     dense = high - low == data.nbytes and 0 not in data.strides
     return np.empty_like(data, dtype=data.dtype.newbyteorder("="), order="K" if dense else "C", subok=False)
 
 
-def _target(arguments: Arguments) -> tuple[Array, bool]:
+def target_of(arguments: Arguments) -> tuple[Array, bool]:
     """Return the array that the kernel writes to, and whether it is `data` itself."""
     data, out = arguments.data, arguments.out
     if out is None or not out.dtype.isnative:
-        return _fresh(data), False
-    same = out is data or (
-        out.strides == data.strides
-        and out.dtype == data.dtype
-        and out.__array_interface__["data"][0] == data.__array_interface__["data"][0]
-    )
-    return out, same
+        return unwritten(data), False
+    return out, arrays.same_memory(out, data)
 
 
-def _same_memory_order(data: Array, target: Array, out: Array | None) -> bool:
+def same_memory_order(data: Array, target: Array, out: Array | None) -> bool:
     """Whether a plain copy of the memory of `data` to that of `target` is a copy of its elements.
 
     A fresh target has no gaps; one that the caller gave may have.
@@ -139,7 +159,7 @@ def _same_memory_order(data: Array, target: Array, out: Array | None) -> bool:
         data.strides == target.strides
         and data.dtype == target.dtype
         and data.flags.aligned
-        and (target is not out or (target.flags.forc and not np.may_share_memory(data, target)))
+        and (target is not out or (target.flags.forc and not arrays.share_memory(data, target)))
     )
 
 
@@ -150,11 +170,12 @@ def _all_contiguous(arguments: Arguments) -> bool:
     )
 
 
-def planned(arguments: Arguments, threads: int | None) -> Plan:
-    """Return the plan that `execute` would follow."""
-    target, in_place = _target(arguments)
-    fresh = not in_place and _same_memory_order(arguments.data, target, arguments.out)
-    return plan.plan(arguments, target, fresh, threads)
+def planned(arguments: Arguments, threads: int | None) -> tuple[Plan, Arguments]:
+    """Return the plan that `execute` would follow, and the arguments as its kernel gets them."""
+    target, in_place = target_of(arguments)
+    arguments = packing.pack(arguments, target)
+    fresh = not in_place and same_memory_order(arguments.data, target, arguments.out)
+    return plan.plan(arguments, target, fresh, threads), arguments
 
 
 def _by_reference(arguments: Arguments) -> Array:

@@ -63,6 +63,24 @@ class IndexOutOfBounds(ScattergenError, IndexError):
         return f"{self.operator}: indices[{place}] is {self.values[0]}, allowed is {allowed}{more}"
 
 
+class DuplicateTargets(ScattergenError, ValueError):
+    """Two updates for one element (or slice) of the result, where the call refuses that.
+
+    ``positions`` are two places in ``indices`` (of tuples: without the last dim), in row-major order, and
+    ``target`` is the place in ``data`` that both name.
+    """
+
+    def __init__(
+        self, operator: str, positions: tuple[tuple[int, ...], tuple[int, ...]], target: tuple[int, ...]
+    ) -> None:
+        super().__init__(operator, positions, target)
+        self.operator, self.positions, self.target = operator, positions, target
+
+    def __str__(self) -> str:
+        one, other = (f"indices[{', '.join(map(str, place))}]" for place in self.positions)
+        return f"{self.operator}: {one} and {other} both name data[{', '.join(map(str, self.target))}]"
+
+
 class CompilerNotFound(ScattergenError, RuntimeError):
     """No C compiler where one was looked for."""
 

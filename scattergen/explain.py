@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import arrays, dispatch
-from .errors import ScattergenError
+from . import dispatch
+from .calls import arguments_of
 from .kernel import FORMS
-from .ops import OPS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,23 +49,7 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
     `function` is one of scattergen's operators. The kernel is made ready (built, if it has to be);
     arguments are checked as in the call, except for the values of `indices`.
     """
-    op = OPS.get(getattr(function, "__name__", ""))
-    if op is None:
-        raise ScattergenError(f"explain takes one of {', '.join(OPS)}, and then its arguments")
-    bound = inspect.signature(function).bind(*args, **kwargs)
-    bound.apply_defaults()
-    call = bound.arguments
-    arguments = arrays.prepare(
-        op,
-        call["opset"],
-        call.get("axis"),
-        call.get("reduction", "none"),
-        call["data"],
-        call["indices"],
-        call["updates"],
-        call["out"],
-    )
-    plan = dispatch.planned(arguments, call["threads"])
+    plan, arguments = dispatch.planned(*arguments_of("explain", function, *args, **kwargs))
     return Explanation(
         spec=str(arguments.spec),
         form=plan.form,

@@ -10,7 +10,9 @@ the same calls go through the ABI module.
 from __future__ import annotations
 
 import itertools
+import os
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +73,7 @@ class Call:
     write, so that a failed call leaves the output as it was.
     """
 
-    __slots__ = ("_alive", "_check", "_layout", "checked", "pointer", "scratch_bytes")
+    __slots__ = ("__weakref__", "_alive", "_check", "_layout", "checked", "pointer", "scratch_bytes")
 
     def __init__(
         self, kernel: Loaded, layout: tuple[int, ...], threads: int, element_size: int, index_size: int
@@ -82,8 +84,13 @@ class Call:
         new = _abi.ffi.new
         self.pointer = new("struct scattergen_call *", (struct.run, NULL, numbers, threads, *masks))
         self.checked = new("struct scattergen_call *", (struct.run, struct.check, numbers, threads, *masks))
-        self.scratch_bytes = int(struct.scratch_bytes(numbers, threads))
+        self.scratch_bytes = max(int(struct.scratch_bytes(numbers, number)) for number in {1, threads})
         self._check, self._layout, self._alive = struct.check, numbers, kernel
+        _calls.add(self)
+
+    def become_serial(self) -> None:
+        """Run on one thread from now on."""
+        self.pointer.threads = self.checked.threads = 1
 
     def check(self, indices: Any) -> int:
         """Return -1, or a position in `indices` that is out of bounds."""
@@ -102,10 +109,25 @@ class Call:
 
 _arena = threading.local()
 
+_calls: weakref.WeakSet[Call] = weakref.WeakSet()
+
+
+def _make_calls_serial() -> None:
+    for call in _calls:
+        call.become_serial()
+
+
+if hasattr(os, "register_at_fork"):  # a child has none of OpenMP's threads, and would wait for them
+    os.register_at_fork(after_in_child=_make_calls_serial)
+
 
 def address(array: Any) -> Any:
-    """Return the address of an array's first element, whatever its strides."""
-    return _abi.ffi.cast("void *", array.__array_interface__["data"][0])
+    """Return the address of an array's first element, whatever its strides. Keeps the array alive.
+
+    An empty slice begins where its array does and counts as contiguous; `__array_interface__`, which also
+    tells the address, takes five times as long.
+    """
+    return _abi.ffi.from_buffer(array[:0] if array.ndim else array)
 
 
 def from_buffer(array: Any) -> Any:

@@ -17,6 +17,9 @@ from .errors import CacheError, CompilerNotFound
 from .kernel import KernelSpec
 from .loader import Call, Loaded
 from .schedule import Choice, Machine, Work
+from .spec import OpSpec
+
+Strides = tuple[int, ...]
 
 MOST_PLANS = 4096
 """Signatures kept; when there are more, all are forgotten and made again as they come."""
@@ -99,7 +102,7 @@ def plan(arguments: Arguments, target: Array, fresh: bool, most_threads: int | N
     aligned = indices.flags.aligned and all(map(_aligned, (target, arguments.data, updates)))
     signature = (
         arguments.spec, target.shape, target.strides, indices.shape, indices.strides, updates.strides,
-        aligned, fresh, most_threads,
+        arguments.unique, aligned, fresh, most_threads,
     )  # fmt: skip
     found = _plans.get(signature)
     if found is None:
@@ -118,16 +121,19 @@ def _aligned(array: Array) -> bool:
     )
 
 
+def canonical_nest(
+    spec: OpSpec, shape: Strides, sizes: Strides, out: Strides, index: Strides, update: Strides
+) -> loops.Nest:
+    """Return the nest of a call: `shape` is that of `indices`, `sizes` that of `data`, then the arrays' strides."""
+    if spec.op.addressing == "axis":
+        return loops.canonical(loops.along_axis(shape, spec.place, sizes, out, index, update))
+    return loops.canonical(loops.by_tuples(shape, sizes, out, index, update))
+
+
 def _make(arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_threads: int) -> Plan:
     spec, indices, updates = arguments.spec, arguments.indices, arguments.updates
     item, index_item = target.itemsize, indices.itemsize
-    if spec.op.addressing == "axis":
-        nest = loops.along_axis(
-            indices.shape, spec.place, target.shape, target.strides, indices.strides, updates.strides
-        )
-    else:
-        nest = loops.by_tuples(indices.shape, target.shape, target.strides, indices.strides, updates.strides)
-    nest = loops.canonical(nest)
+    nest = canonical_nest(spec, indices.shape, target.shape, target.strides, indices.strides, updates.strides)
     form, found = lower.lower(nest, item, index_item, target.size) if aligned else ("strided", None)
     if found is None:
         choice = Choice("strided", lower.strided_layout(nest, target.nbytes), 1)

@@ -17,7 +17,8 @@ ORDER = (
     "errors", "digest", "config", "log", "paths", "machine", "dtypes", "ops", "spec", "kernel", "loops", "lower",
     "schedule", "standard", "render", "process", "toolchain", "trials", "locks", "cache_root", "cache_entry",
     "cache_admin", "cache", "flights", "build", "_abi", "loader", "caller", "bounds", "reference", "threads",
-    "arrays", "plan", "dispatch", "explain", "compiled", "api", "jit", "aot", "onnx", "workload", "bench", "cli",
+    "holders", "arrays", "plan", "packing", "checks", "dispatch", "calls", "explain", "prepared", "bound",
+    "compiled", "api", "jit", "aot", "onnx", "workload", "bench", "cli",
 )  # fmt: skip
 """A module imports only from names before its own. `onnx` is a package and counts as one."""
 

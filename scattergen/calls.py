@@ -1,0 +1,42 @@
+"""A call that is not made yet: an operator's function and what it is given → checked arguments."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from . import arrays
+from .arrays import Arguments
+from .errors import ScattergenError, SpecError
+from .ops import OPS
+
+
+def arguments_of(
+    asker: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+) -> tuple[Arguments, int | None]:
+    """Return the checked arguments of ``function(*args, **kwargs)`` and the most threads that it may take.
+
+    `function` is one of scattergen's operators. The values of `indices` are not looked at, so that
+    duplicates cannot be refused.
+    """
+    op = OPS.get(getattr(function, "__name__", ""))
+    if op is None:
+        raise ScattergenError(f"{asker} takes one of {', '.join(OPS)}, and then its arguments")
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    call = bound.arguments
+    if call["duplicates"] != "allow":
+        raise SpecError("duplicates", call["duplicates"], f"allow in {asker}")
+    arguments = arrays.prepare(
+        op,
+        call["opset"],
+        call.get("axis"),
+        call.get("reduction", "none"),
+        call["data"],
+        call["indices"],
+        call["updates"],
+        call["out"],
+    )
+    arguments.unique = bool(call["unique"])
+    return arguments, call["threads"]

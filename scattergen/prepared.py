@@ -1,0 +1,215 @@
+"""`prepare`: indices that are checked and put in order once, then applied to many data and updates.
+
+A plan keeps indices of its own: kernels may then skip the check that comes before the first write, and
+what a caller does to the array later changes nothing. On the way they take the least memory that holds
+them: int32 where the sizes allow, wrapped to be positive, packed, and once where they repeat along a dim
+(as do those that were expanded), so that a slice is moved in place of single elements.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import arrays, bounds, dispatch, loader
+from .arrays import Arguments, Array
+from .checks import addressed
+from .errors import ShapeError
+from .loader import NULL
+from .ops import OPS, Op
+
+_MOST_NARROW = 2**31
+"""The sizes whose indices all fit int32."""
+
+Fast = Callable[[Any, Any, bool], Array | None]
+
+
+class Prepared:
+    """Checked indices; call it with data and updates. Read-only, and good for any number of threads at once."""
+
+    __slots__ = (
+        "__weakref__",
+        "_fast",
+        "_indices",
+        "_op",
+        "_opset",
+        "_place",
+        "_reduction",
+        "_shape",
+        "_threads",
+        "_unique",
+    )
+
+    def __init__(
+        self,
+        op: Op,
+        opset: int,
+        place: int | None,
+        reduction: str,
+        indices: Array,
+        shape: tuple[int, ...],
+        threads: int | None,
+        unique: bool,
+    ) -> None:
+        self._op, self._opset, self._place, self._indices = op, opset, place, indices
+        self._threads, self._unique, self._fast = threads, unique, dict[Any, Fast]()
+        self._reduction, self._shape = reduction, shape
+        dispatch.dependents.add(self)
+
+    def forget(self) -> None:
+        """Drop what depends on the number of threads; it is made again by the next call."""
+        self._fast.clear()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of every `data`."""
+        return self._shape
+
+    @property
+    def reduction(self) -> str:
+        """How updates are combined with what is there."""
+        return self._reduction
+
+    @property
+    def indices(self) -> Array:
+        """The indices as they are kept: none is negative, and they cannot be written."""
+        view = self._indices.view()
+        view.flags.writeable = False
+        return view
+
+    def __call__(self, data: Any, updates: Any, out: Any = None) -> Array:
+        """Return what the operator gives for these indices; `out` takes the result and may be `data` itself.
+
+        Any type of elements will do. Raise `ShapeError` (ValueError) or `DTypeError` (TypeError).
+        """
+        in_place = out is data
+        if (out is None or in_place) and type(data) is type(updates) is np.ndarray:
+            fast = self._fast.get(data.dtype)
+            if fast is not None and data.shape == self._shape:
+                result = fast(data, updates, in_place)
+                if result is not None:
+                    return result
+        return self._run(data, updates, out)
+
+    def _run(self, data: Any, updates: Any, out: Any) -> Array:
+        arguments = arrays.prepare(
+            self._op, self._opset, self._place, self._reduction, data, self._indices, updates, out
+        )
+        if arguments.data.shape != self._shape:
+            raise ShapeError(f"{self._op}: data has shape {arguments.data.shape}, was prepared for {self._shape}")
+        arguments.checked, arguments.unique = True, self._unique
+        result = dispatch.execute(arguments, self._threads)
+        if arguments.data.dtype not in self._fast and arguments.updates.size:
+            self._keep_fast(arguments)
+        return result if out is None else out
+
+    def _keep_fast(self, arguments: Arguments) -> None:
+        """Keep the call for arrays of this type that lie in C order, as most do."""
+        dtype, shape, updates_shape = arguments.data.dtype, self._shape, arguments.updates.shape
+        if not dtype.isnative:
+            return
+        data, updates = np.empty(shape, dtype), np.empty(updates_shape, dtype)
+        calls = []
+        for out in (None, data):
+            plain = Arguments(arguments.spec, data, self._indices, updates, out, checked=True, unique=self._unique)
+            calls.append(dispatch.planned(plain, self._threads)[0].call)
+        fresh, within = calls
+        if fresh is None or within is None:
+            return
+        address, empty, from_buffer = loader.address(self._indices), np.empty, loader.from_buffer
+
+        def fast(data: Any, updates: Any, in_place: bool) -> Array | None:
+            if updates.dtype != dtype or updates.shape != updates_shape:
+                return None
+            try:
+                if not in_place:
+                    call, out, start = fresh, empty(shape, dtype), from_buffer(data)
+                elif data.flags.writeable and not np.may_share_memory(data, updates):
+                    call, out, start = within, data, NULL
+                else:
+                    return None
+                status = loader.invoke(
+                    call.pointer, from_buffer(out), start, address, from_buffer(updates), call.scratch()
+                )
+            except ValueError:  # not C-contiguous
+                return None
+            return out if status == -1 else None  # else an address that is no multiple of its element's size
+
+        self._fast[dtype] = fast
+
+
+def prepare(
+    indices: Any,
+    data_shape: Sequence[int],
+    axis: int | None = None,
+    reduction: str = "none",
+    *,
+    opset: int = 18,
+    threads: int | None = None,
+    unique: bool = False,
+) -> Prepared:
+    """Return indices that are checked for data of a shape, once: call it with `data` and `updates`, many times.
+
+    Args:
+        indices: int32 or int64; copied, so that later writes to it change nothing.
+        data_shape: the shape of every `data` to come.
+        axis: that of `scatter_elements`; None for `scatter_nd`, whose tuples lie along the last dim.
+        reduction: one of none, add, mul, max, min.
+        opset: the ONNX opset whose rules hold.
+        threads: most threads of a call; results do not depend on it.
+        unique: a promise that no two updates have one target.
+
+    Raises:
+        IndexOutOfBounds (IndexError), ShapeError and SpecError (ValueError), DTypeError (TypeError).
+
+    """
+    op = OPS["scatter_nd" if axis is None else "scatter_elements"]
+    given, shape = arrays.as_indices(indices, op), tuple(map(operator.index, data_shape))
+    _refuse_misfits(op, opset, axis, reduction, given, shape)
+    sizes = addressed(given, shape, axis)
+    kept = _private(given, None if axis is None else axis % len(shape))
+    bad = bounds.find_out_of_bounds(kept, sizes, str(op))
+    if bad is not None:
+        raise bad
+    return Prepared(op, opset, axis, reduction, _lean(kept, sizes), shape, threads, unique)
+
+
+def _refuse_misfits(
+    op: Op, opset: int, axis: int | None, reduction: str, indices: Array, shape: tuple[int, ...]
+) -> None:
+    """Raise what a call on arrays of these shapes raises; they are of one byte, whatever their shape."""
+    if any(size < 0 for size in shape):
+        raise ShapeError(f"{op}: data_shape is {shape}, allowed are sizes of 0 or more")
+    byte = np.zeros((), np.uint8)
+    updates = (
+        indices.shape if axis is not None or not indices.ndim else (*indices.shape[:-1], *shape[indices.shape[-1] :])
+    )
+    arrays.prepare(
+        op, opset, axis, reduction, np.broadcast_to(byte, shape), indices, np.broadcast_to(byte, updates), None
+    )
+
+
+def _private(indices: Array, axis: int | None) -> Array:
+    """Return a packed copy; dims off the axis along which indices repeat have stride 0."""
+    copy = arrays.compact(indices, indices.dtype.newbyteorder("="))
+    if axis is None:
+        return copy
+    lean = copy
+    for dim in range(copy.ndim - 1, -1, -1):
+        if dim != axis and lean.shape[dim] > 1:
+            first = lean[(slice(None),) * dim + (slice(0, 1),)]
+            if lean.strides[dim] == 0 or (lean == first).all():
+                lean = first
+    return np.broadcast_to(np.array(lean, order="C"), copy.shape)
+
+
+def _lean(indices: Array, sizes: tuple[int, ...]) -> Array:
+    """Return checked indices, none of them negative, in the least type that holds them."""
+    narrow = all(size <= _MOST_NARROW for size in sizes)
+    once = indices[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in indices.strides)]
+    size = np.array(sizes, np.int64) if len(sizes) != 1 else np.int64(sizes[0])
+    wrapped = np.where(once < 0, once + size, once).astype(np.int32 if narrow else np.int64)
+    return np.broadcast_to(wrapped, indices.shape)

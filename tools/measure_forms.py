@@ -1,0 +1,167 @@
+"""Measure what the forms for loops and views save: ratios of two ways to one result, taken in turns.
+
+python tools/measure_forms.py            # all of it, some two minutes
+python tools/measure_forms.py strides    # one part: strides, expanded, prepared, in-place, bound
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import scattergen
+
+Array = np.ndarray[Any, np.dtype[Any]]
+SECONDS, ROUNDS = 0.15, 9
+
+
+class Pair(NamedTuple):
+    """Two ways to one result."""
+
+    name: str
+    plain: Callable[[], Array]
+    better: Callable[[], Array]
+
+
+def chance() -> np.random.Generator:
+    """Return the same random numbers each time."""
+    return np.random.default_rng(0)
+
+
+def index_add(*arguments: Any, **options: Any) -> Array:
+    """Return `scatter_elements` with add."""
+    return scattergen.scatter_elements(*arguments, **options, reduction="add")
+
+
+def packed_first(data: Array, indices: Array, updates: Array, axis: int) -> Array:
+    """Return `index_add` into `data` of packed copies."""
+    return index_add(data, np.ascontiguousarray(indices), np.ascontiguousarray(updates), axis=axis, out=data, threads=1)
+
+
+def expanded() -> Iterator[Pair]:
+    """Compare an index that was expanded along rows with one that was written out in memory."""
+    for rows, width in ((2_000, 64), (20_000, 64), (100_000, 16)):
+        data, updates = chance().random((2, rows, width), np.float32)
+        narrow = chance().integers(0, rows, (rows, 1))
+        wide = np.repeat(narrow, width, axis=1)
+        view = np.broadcast_to(narrow, wide.shape)
+        yield Pair(
+            f"{rows} rows of {width}",
+            partial(index_add, data, wide, updates),
+            partial(index_add, data, view, updates),
+        )
+
+
+def prepared() -> Iterator[Pair]:
+    """Compare a plan with calls: indices as they come, and indices that repeat along rows."""
+    for rows, width in ((100, 8), (10_000, 64), (100_000, 16)):
+        data, updates = chance().random((2, rows, width), np.float32)
+        for name, indices in (
+            ("", chance().integers(0, rows, (rows, width))),
+            (", repeated", np.repeat(chance().integers(0, rows, (rows, 1)), width, axis=1)),
+        ):
+            plan = scattergen.prepare(indices, data.shape, 0, "add")
+            yield Pair(
+                f"{rows} x {width}{name}",
+                partial(index_add, data, indices, updates),
+                partial(plan, data, updates),
+            )
+
+
+def in_place() -> Iterator[Pair]:
+    """Compare calls into `data` itself with fresh results, for one row in a hundred."""
+    for rows in (1_000, 100_000):
+        data = np.zeros((rows, 64), np.float32)
+        indices = chance().integers(0, rows, (rows // 100, 1))
+        updates = np.zeros((rows // 100, 64), np.float32)
+        yield Pair(
+            f"{rows // 100} of {rows} rows",
+            partial(scattergen.scatter_nd, data, indices, updates, "add"),
+            partial(scattergen.scatter_nd, data, indices, updates, "add", out=data),
+        )
+
+
+def bound() -> Iterator[Pair]:
+    """Compare a bound call with the call, and with the least that NumPy does."""
+    for size in (16, 1024):
+        data, updates, out = np.zeros((3, size), np.float32)
+        indices = chance().permutation(size)
+        call = scattergen.bind(scattergen.scatter_elements, data, indices, updates, reduction="add", out=out)
+        yield Pair(f"{size} elements, a call", partial(index_add, data, indices, updates), call)
+        yield Pair(f"{size} elements, np.add", partial(np.add, updates, updates), call)
+
+
+def strides() -> Iterator[Pair]:
+    """Compare the call on a view with a packed copy and a call on that, on one thread: the rule of packing.py."""
+    for size in (4_096, 65_536, 1_048_576):
+        for name, data, indices, updates, axis in views(size):
+            yield Pair(
+                f"{size} {name}",
+                partial(packed_first, data, indices, updates, axis),
+                partial(index_add, data, indices, updates, axis, out=data, threads=1),
+            )
+
+
+def views(size: int) -> Iterator[tuple[str, Array, Array, Array, int]]:
+    """Yield views whose strides are those of no packed array: name, data, indices, updates, axis."""
+    width = 64
+    rows = size // width
+    flat = chance().integers(0, size, (size, 2))
+    pairs = np.zeros((size, 2), np.float32)
+    record = np.zeros(size, [("flag", "u1"), ("index", "i8"), ("value", "f4")])
+    record["index"] = flat[:, 0]
+    yield "elements, columns", pairs[:, 0].copy(), flat[:, 0], pairs[:, 1], 0
+    yield "elements, fields", pairs[:, 0].copy(), record["index"], record["value"], 0
+    data, gaps = np.zeros((rows, width), np.float32), np.zeros((rows, 2 * width), np.float32)[:, ::2]
+    along, across = chance().integers(0, width, (rows, width)), chance().integers(0, rows, (rows, width))
+    yield "rows, flipped", data, along[:, ::-1], np.zeros_like(data)[:, ::-1], 1
+    yield "rows, fortran", data, np.asfortranarray(along), np.asfortranarray(data), 1
+    yield "lanes, gaps", data, across, gaps, 0
+    yield "slices, gaps", data, np.broadcast_to(across[:, :1], data.shape), gaps, 0
+
+
+def seconds(call: Callable[[], Array], number: int) -> float:
+    """Return the seconds of one call."""
+    start = time.perf_counter()
+    for _ in range(number):
+        call()
+    return (time.perf_counter() - start) / number
+
+
+def measure(pair: Pair) -> tuple[float, float]:
+    """Return the best times of both ways, a round of one after a round of the other."""
+    pair.plain()
+    pair.better()
+    number = max(1, int(SECONDS / ROUNDS / seconds(pair.plain, 2)))
+    rounds = [(seconds(pair.plain, number), seconds(pair.better, number)) for _ in range(ROUNDS)]
+    return min(plain for plain, _ in rounds), min(better for _, better in rounds)
+
+
+PARTS: dict[str, Callable[[], Iterator[Pair]]] = {
+    "expanded": expanded,
+    "prepared": prepared,
+    "in-place": in_place,
+    "bound": bound,
+    "strides": strides,
+}
+
+
+def main(names: list[str]) -> None:
+    """Print a table for each part."""
+    unknown = set(names) - set(PARTS)
+    if unknown:
+        sys.exit(f"unknown: {', '.join(sorted(unknown))}; the parts are {', '.join(PARTS)}")
+    for name in names or PARTS:
+        print(f"{name}: {(PARTS[name].__doc__ or '').splitlines()[0]}")
+        for pair in PARTS[name]():
+            plain, better = measure(pair)
+            print(f"  {pair.name:32s} {plain * 1e6:10.2f} µs -> {better * 1e6:10.2f} µs  {plain / better:6.2f} x")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
