@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from . import build as _build
-from . import config, libraries, loader, machine, manifest, packaging, targets, wanted
+from . import config, libraries, loader, machine, manifest, targets, wanted
 from .errors import AheadOfTimeError, CompileError
 from .kernel import KernelSpec
 from .manifest import Manifest

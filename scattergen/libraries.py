@@ -17,7 +17,7 @@ from .toolchain import Compiler
 
 _LINK_ONLY = ("-shared", "-Wl,-z,defs")
 _TRIAL = """
-int trial(int n);
+__attribute__((visibility("default"))) int trial(int n);
 int trial(int n)
 {
     int sum = 0;
@@ -103,7 +103,7 @@ class Compiling:
     def compile(self, unit: str, level: str) -> float:
         """Compile ``src/<unit>.c`` for a level; return the seconds it took. May run in threads."""
         work = self._private(level, unit)
-        flags = (*self.flags(level), "-DSCATTERGEN_AHEAD_OF_TIME", *self._local(work), "-c")
+        flags = (*self.flags(level), "-DSCATTERGEN_AHEAD_OF_TIME", "-g0", *self._local(work), "-c")
         return self._run(work / f"{unit}.c", work / f"{unit}.o", flags, unit)
 
     def link(self, units: list[str], level: str) -> None:

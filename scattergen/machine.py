@@ -156,7 +156,7 @@ LEVELS: dict[str, tuple[str, ...]] = {
     "x86-64-v3": ("abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"),
     "x86-64-v4": ("avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"),
 }
-"""Instruction-set levels of x86-64, lowest first, each with what it asks for on top of the one before, in Linux's words."""
+"""Levels of x86-64, lowest first, each with what it asks for on top of the one before, in Linux's words."""
 
 
 def lacking(level: str) -> tuple[str, ...]:

@@ -81,7 +81,9 @@ def parse(text: str = "") -> Target:
 
 def _own(processor: str, levels: tuple[str, ...]) -> Target:
     if sys.platform not in _SYSTEMS:
-        raise AheadOfTimeError(f"{sys.platform}: allowed here is a target that names a machine, as aarch64-linux-gnu does")
+        raise AheadOfTimeError(
+            f"{sys.platform}: allowed here is a target that names a machine, as aarch64-linux-gnu does"
+        )
     return Target(system=_SYSTEMS[sys.platform][0], machine=processor, levels=levels)
 
 

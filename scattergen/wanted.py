@@ -58,22 +58,19 @@ def gather(items: Iterable[OpSpec | KernelSpec | str | Path]) -> Wanted:
     files: list[Path] = []
     left_out: list[str] = []
     for item in items:
-        if isinstance(item, KernelSpec):
-            kernels[str(item)] = item
-            continue
-        if isinstance(item, OpSpec):
-            specs[str(item)] = item
-            continue
-        if isinstance(item, Path) or item.endswith(_ENDINGS):
+        found: list[OpSpec | KernelSpec] = []
+        if isinstance(item, OpSpec | KernelSpec):
+            found.append(item)
+        elif isinstance(item, Path) or item.endswith(_ENDINGS):
             files.append(Path(item))
             found, missing = _of_file(files[-1])
             left_out += missing
         elif item == STANDARD:
-            found = [OpSpec.parse(text) for text in standard.SPECS]
+            found += map(OpSpec.parse, standard.SPECS)
         else:
-            found = [_of_text(item)]
-        for spec in found:
-            (kernels if isinstance(spec, KernelSpec) else specs)[str(spec)] = spec  # type: ignore[index]
+            found.append(_of_text(item))
+        specs |= {str(spec): spec for spec in found if isinstance(spec, OpSpec)}
+        kernels |= {str(spec): spec for spec in found if isinstance(spec, KernelSpec)}
     for spec in specs.values():
         kernels |= {str(kernel): kernel for kernel in variants(spec)}
     if not kernels:
