@@ -7,11 +7,14 @@
 
 typedef uint8_t element;
 typedef int64_t index_type;
+
 /* Any nonzero byte is true; the result is 0 or 1. */
 static inline element either(element old, element update)
 {
     return (old != 0) | (update != 0);
 }
+
+
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.

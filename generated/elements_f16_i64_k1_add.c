@@ -7,8 +7,9 @@
 
 typedef uint16_t element;
 typedef int64_t index_type;
+
 #if defined(__F16C__)
-typedef float wide4 __attribute__((vector_size(16)));
+typedef float float4 __attribute__((vector_size(16)));
 typedef short half8 __attribute__((vector_size(16)));
 
 static inline float widen(element half)
@@ -16,34 +17,34 @@ static inline float widen(element half)
     return __builtin_ia32_vcvtph2ps((half8){(short)half})[0];
 }
 
-static inline element narrow(float wide)
+/* To the nearest, ties to even. */
+static inline element narrow(float value)
 {
-    return (element)__builtin_ia32_vcvtps2ph((wide4){wide}, 0)[0];
+    return (element)__builtin_ia32_vcvtps2ph((float4){value}, 0)[0];
 }
 #else
 static inline float widen(element half)
 {
     const uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = half & 0x7fff;
     uint32_t bits = (rest << 13) + 0x38000000; /* the exponent's bias: 127 instead of 15 */
-    float wide;
+    float value;
     if (rest >= 0x7c00)
         bits += 0x38000000; /* infinities and NaN */
     if (rest < 0x0400) {    /* zeros and subnormals: rest units of 2^-24 */
-        wide = (float)rest * 0x1p-24f;
-        memcpy(&bits, &wide, sizeof bits);
+        value = (float)rest * 0x1p-24f;
+        memcpy(&bits, &value, sizeof bits);
     }
     bits |= sign;
-    memcpy(&wide, &bits, sizeof wide);
-    return wide;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 /* To the nearest, ties to even. */
-static inline element narrow(float wide)
+static inline element narrow(float value)
 {
-    uint32_t bits;
-    memcpy(&bits, &wide, sizeof bits);
+    uint32_t bits, half;
+    memcpy(&bits, &value, sizeof bits);
     const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-    uint32_t half;
     if (size > 0x7f800000)
         half = 0x7e00; /* NaN */
     else if (size >= 0x477ff000)
@@ -60,10 +61,13 @@ static inline element narrow(float wide)
     return (element)(sign | half);
 }
 #endif
+
 static inline element sum(element old, element update)
 {
     return narrow(widen(old) + widen(update));
 }
+
+
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.

@@ -7,8 +7,9 @@
 
 typedef uint16_t element;
 typedef int64_t index_type;
+
 #if defined(__F16C__)
-typedef float wide4 __attribute__((vector_size(16)));
+typedef float float4 __attribute__((vector_size(16)));
 typedef short half8 __attribute__((vector_size(16)));
 
 static inline float widen(element half)
@@ -20,24 +21,27 @@ static inline float widen(element half)
 {
     const uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = half & 0x7fff;
     uint32_t bits = (rest << 13) + 0x38000000; /* the exponent's bias: 127 instead of 15 */
-    float wide;
+    float value;
     if (rest >= 0x7c00)
         bits += 0x38000000; /* infinities and NaN */
     if (rest < 0x0400) {    /* zeros and subnormals: rest units of 2^-24 */
-        wide = (float)rest * 0x1p-24f;
-        memcpy(&bits, &wide, sizeof bits);
+        value = (float)rest * 0x1p-24f;
+        memcpy(&bits, &value, sizeof bits);
     }
     bits |= sign;
-    memcpy(&wide, &bits, sizeof wide);
-    return wide;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 #endif
-/* A NaN on either side gives a NaN; the old value stays where neither is greater. */
+
+/* A NaN on either side gives a NaN; the old value stays unless the update is greater. */
 static inline element greater(element old, element update)
 {
     const float o = widen(old), u = widen(update);
-    return u > o || u != u ? (o != o ? old : update) : old;
+    return o == o && (u > o || u != u) ? update : old;
 }
+
+
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.

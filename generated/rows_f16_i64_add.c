@@ -7,8 +7,9 @@
 
 typedef uint16_t element;
 typedef int64_t index_type;
+
 #if defined(__F16C__)
-typedef float wide4 __attribute__((vector_size(16)));
+typedef float float4 __attribute__((vector_size(16)));
 typedef short half8 __attribute__((vector_size(16)));
 
 static inline float widen(element half)
@@ -16,34 +17,34 @@ static inline float widen(element half)
     return __builtin_ia32_vcvtph2ps((half8){(short)half})[0];
 }
 
-static inline element narrow(float wide)
+/* To the nearest, ties to even. */
+static inline element narrow(float value)
 {
-    return (element)__builtin_ia32_vcvtps2ph((wide4){wide}, 0)[0];
+    return (element)__builtin_ia32_vcvtps2ph((float4){value}, 0)[0];
 }
 #else
 static inline float widen(element half)
 {
     const uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = half & 0x7fff;
     uint32_t bits = (rest << 13) + 0x38000000; /* the exponent's bias: 127 instead of 15 */
-    float wide;
+    float value;
     if (rest >= 0x7c00)
         bits += 0x38000000; /* infinities and NaN */
     if (rest < 0x0400) {    /* zeros and subnormals: rest units of 2^-24 */
-        wide = (float)rest * 0x1p-24f;
-        memcpy(&bits, &wide, sizeof bits);
+        value = (float)rest * 0x1p-24f;
+        memcpy(&bits, &value, sizeof bits);
     }
     bits |= sign;
-    memcpy(&wide, &bits, sizeof wide);
-    return wide;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 /* To the nearest, ties to even. */
-static inline element narrow(float wide)
+static inline element narrow(float value)
 {
-    uint32_t bits;
-    memcpy(&bits, &wide, sizeof bits);
+    uint32_t bits, half;
+    memcpy(&bits, &value, sizeof bits);
     const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-    uint32_t half;
     if (size > 0x7f800000)
         half = 0x7e00; /* NaN */
     else if (size >= 0x477ff000)
@@ -60,10 +61,16 @@ static inline element narrow(float wide)
     return (element)(sign | half);
 }
 #endif
+
 static inline element sum(element old, element update)
 {
     return narrow(widen(old) + widen(update));
 }
+
+
+/* layout: sizes, then strides in elements */
+enum { ROWS, COUNT, SIZE, TOTAL, OUT_ROW, INDEX_ROW, UPDATE_ROW };
+
 enum { BLOCK = 1024 };
 
 /* Write n indices of a dim of `size`, negative ones wrapped; nonzero when one is out of bounds. */
@@ -79,9 +86,6 @@ static inline int wrap(int64_t *restrict offset, const index_type *restrict inde
     return bad < 0;
 }
 
-/* layout: sizes, then strides in elements */
-enum { ROWS, COUNT, SIZE, TOTAL, OUT_ROW, INDEX_ROW, UPDATE_ROW };
-
 static int64_t check(const void *indices, const int64_t *layout)
 {
     const int64_t rows = layout[ROWS], count = layout[COUNT], size = layout[SIZE];
@@ -91,9 +95,9 @@ static int64_t check(const void *indices, const int64_t *layout)
         for (int64_t k = 0; k < count; k += BLOCK) {
             const int64_t n = count - k < BLOCK ? count - k : BLOCK;
             if (wrap(offset, index + k, n, size))
-                for (int64_t i = 0; i < n; i++)
-                    if (wrap(offset, index + k + i, 1, size))
-                        return row * count + k + i;
+                for (int64_t i = k; i < k + n; i++)
+                    if (wrap(offset, index + i, 1, size))
+                        return row * count + i;
         }
     }
     return -1;
@@ -107,7 +111,7 @@ static int64_t failed(const void *indices, const int64_t *layout)
 }
 
 /* Apply the updates of one row; nonzero when an index is out of bounds. */
-static int apply_row(element *restrict out, const index_type *restrict index, const element *restrict update,
+static int apply_row(element *restrict row, const index_type *restrict index, const element *restrict update,
                      int64_t count, int64_t size)
 {
     int64_t offset[BLOCK];
@@ -116,7 +120,7 @@ static int apply_row(element *restrict out, const index_type *restrict index, co
         if (wrap(offset, index + k, n, size))
             return 1;
         for (int64_t i = 0; i < n; i++)
-            out[offset[i]] = sum(out[offset[i]], update[k + i]);
+            row[offset[i]] = sum(row[offset[i]], update[k + i]);
     }
     return 0;
 }
@@ -124,18 +128,25 @@ static int apply_row(element *restrict out, const index_type *restrict index, co
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads)
 {
-    const int64_t rows = layout[ROWS], total = layout[TOTAL], out_row = layout[OUT_ROW];
+    const int64_t rows = layout[ROWS], count = layout[COUNT], size = layout[SIZE], total = layout[TOTAL];
+    const int64_t out_row = layout[OUT_ROW];
     int bad = 0;
     (void)scratch, (void)threads;
 #ifdef _OPENMP
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static) reduction(| : bad)
+#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : bad)
 #endif
-    for (int64_t row = 0; row < rows; row++) {
-        element *o = (element *)out + row * out_row;
-        if (data)
-            memcpy(o, (const element *)data + row * out_row, (size_t)out_row * sizeof *o);
-        bad |= apply_row(o, (const index_type *)indices + row * layout[INDEX_ROW],
-                         (const element *)updates + row * layout[UPDATE_ROW], layout[COUNT], layout[SIZE]);
+    {
+#ifdef _OPENMP
+#pragma omp for schedule(static)
+#endif
+        for (int64_t row = 0; row < rows; row++) {
+            const index_type *index = (const index_type *)indices + row * layout[INDEX_ROW];
+            const element *update = (const element *)updates + row * layout[UPDATE_ROW];
+            element *o = (element *)out + row * out_row;
+            if (data)
+                memcpy(o, (const element *)data + row * out_row, (size_t)out_row * sizeof *o);
+            bad |= apply_row(o, index, update, count, size);
+        }
     }
     if (data)
         memcpy((element *)out + rows * out_row, (const element *)data + rows * out_row,

@@ -7,6 +7,11 @@
 
 typedef uint32_t element;
 typedef int64_t index_type;
+
+
+/* layout: sizes, then strides in elements */
+enum { ROWS, COUNT, SIZE, TOTAL, OUT_ROW, INDEX_ROW, UPDATE_ROW };
+
 enum { BLOCK = 1024 };
 
 /* Write n indices of a dim of `size`, negative ones wrapped; nonzero when one is out of bounds. */
@@ -22,9 +27,6 @@ static inline int wrap(int64_t *restrict offset, const index_type *restrict inde
     return bad < 0;
 }
 
-/* layout: sizes, then strides in elements */
-enum { ROWS, COUNT, SIZE, TOTAL, OUT_ROW, INDEX_ROW, UPDATE_ROW };
-
 static int64_t check(const void *indices, const int64_t *layout)
 {
     const int64_t rows = layout[ROWS], count = layout[COUNT], size = layout[SIZE];
@@ -34,9 +36,9 @@ static int64_t check(const void *indices, const int64_t *layout)
         for (int64_t k = 0; k < count; k += BLOCK) {
             const int64_t n = count - k < BLOCK ? count - k : BLOCK;
             if (wrap(offset, index + k, n, size))
-                for (int64_t i = 0; i < n; i++)
-                    if (wrap(offset, index + k + i, 1, size))
-                        return row * count + k + i;
+                for (int64_t i = k; i < k + n; i++)
+                    if (wrap(offset, index + i, 1, size))
+                        return row * count + i;
         }
     }
     return -1;
@@ -50,7 +52,7 @@ static int64_t failed(const void *indices, const int64_t *layout)
 }
 
 /* Apply the updates of one row; nonzero when an index is out of bounds. */
-static int apply_row(element *restrict out, const index_type *restrict index, const element *restrict update,
+static int apply_row(element *restrict row, const index_type *restrict index, const element *restrict update,
                      int64_t count, int64_t size)
 {
     int64_t offset[BLOCK];
@@ -59,7 +61,7 @@ static int apply_row(element *restrict out, const index_type *restrict index, co
         if (wrap(offset, index + k, n, size))
             return 1;
         for (int64_t i = 0; i < n; i++)
-            out[offset[i]] = update[k + i];
+            row[offset[i]] = update[k + i];
     }
     return 0;
 }
@@ -67,18 +69,25 @@ static int apply_row(element *restrict out, const index_type *restrict index, co
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads)
 {
-    const int64_t rows = layout[ROWS], total = layout[TOTAL], out_row = layout[OUT_ROW];
+    const int64_t rows = layout[ROWS], count = layout[COUNT], size = layout[SIZE], total = layout[TOTAL];
+    const int64_t out_row = layout[OUT_ROW];
     int bad = 0;
     (void)scratch, (void)threads;
 #ifdef _OPENMP
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static) reduction(| : bad)
+#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : bad)
 #endif
-    for (int64_t row = 0; row < rows; row++) {
-        element *o = (element *)out + row * out_row;
-        if (data)
-            memcpy(o, (const element *)data + row * out_row, (size_t)out_row * sizeof *o);
-        bad |= apply_row(o, (const index_type *)indices + row * layout[INDEX_ROW],
-                         (const element *)updates + row * layout[UPDATE_ROW], layout[COUNT], layout[SIZE]);
+    {
+#ifdef _OPENMP
+#pragma omp for schedule(static)
+#endif
+        for (int64_t row = 0; row < rows; row++) {
+            const index_type *index = (const index_type *)indices + row * layout[INDEX_ROW];
+            const element *update = (const element *)updates + row * layout[UPDATE_ROW];
+            element *o = (element *)out + row * out_row;
+            if (data)
+                memcpy(o, (const element *)data + row * out_row, (size_t)out_row * sizeof *o);
+            bad |= apply_row(o, index, update, count, size);
+        }
     }
     if (data)
         memcpy((element *)out + rows * out_row, (const element *)data + rows * out_row,

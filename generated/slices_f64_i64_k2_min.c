@@ -7,11 +7,15 @@
 
 typedef double element;
 typedef int64_t index_type;
-/* A NaN on either side gives a NaN; the old value stays where neither is less. */
+
+/* A NaN on either side gives a NaN; the old value stays unless the update is less. */
 static inline element less(element old, element update)
 {
-    return update < old || update != update ? update : old;
+    const element chosen = update < old ? update : old; /* keeps an old NaN */
+    return update != update ? update : chosen;
 }
+
+
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.

@@ -45,7 +45,8 @@ def entries(root: Path) -> list[Entry]:
             continue
         try:
             used = cache_entry.last_used(folder)
-            size = sum(file.stat().st_size for file in os.scandir(folder))
+            with os.scandir(folder) as files:
+                size = sum(file.stat().st_size for file in files)
         except FileNotFoundError:
             # Evicted while we looked, or without its meta.json: verify() says so.
             used, size = 0.0, 0

@@ -23,6 +23,8 @@ META = "meta.json"
 NAME = re.compile(r"(?P<name>[a-z0-9_]+)-(?P<request>[0-9a-f]{16})-(?P<compiler>[0-9a-f]{8})")
 _DIGEST = re.compile(rb'"sha256": "([0-9a-f]{64})"')
 _DAY = 24 * 3600.0
+_TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
+"""What a rename says when its target's name is in use."""
 
 
 def folder_name(name: str, key: str) -> str:
@@ -53,8 +55,11 @@ def is_sound(entry: Path) -> bool:
 
 def _read(path: Path) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
-    with open(descriptor, "rb", buffering=0) as file:
-        return file.read()
+    try:
+        with open(descriptor, "rb", buffering=0, closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
 
 
 def mark_used(entry: Path) -> None:
@@ -108,9 +113,7 @@ def publish(work: Path, entry: Path, trash: Path) -> None:
             os.rename(work, entry)
             return
         except OSError as problem:
-            if not os.path.lexists(entry):
-                raise
-            if problem.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EACCES):
+            if problem.errno not in _TAKEN:
                 raise
         try:
             if is_sound(entry):

@@ -54,11 +54,11 @@ def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | No
         return _without_updates(arguments)
     data, out = arguments.data, arguments.out
     target, in_place = _target(arguments)
-    found = plan.plan(arguments, target, threads)
+    kernel_copies = not in_place and _same_memory_order(data, target, out)
+    found = plan.plan(arguments, target, kernel_copies, threads)
     if found.call is None:
         return _by_reference(arguments)
     call, indices = found.call, loader.address(arguments.indices)
-    kernel_copies = not in_place and _same_memory_order(data, target, out)
     if not in_place and not kernel_copies:
         if target is out and call.check(indices) >= 0:
             raise _out_of_bounds(arguments)
@@ -152,7 +152,9 @@ def _all_contiguous(arguments: Arguments) -> bool:
 
 def planned(arguments: Arguments, threads: int | None) -> Plan:
     """Return the plan that `execute` would follow."""
-    return plan.plan(arguments, _target(arguments)[0], threads)
+    target, in_place = _target(arguments)
+    fresh = not in_place and _same_memory_order(arguments.data, target, arguments.out)
+    return plan.plan(arguments, target, fresh, threads)
 
 
 def _by_reference(arguments: Arguments) -> Array:

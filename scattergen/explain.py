@@ -70,7 +70,7 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
     plan = dispatch.planned(arguments, call["threads"])
     return Explanation(
         spec=str(arguments.spec),
-        form=plan.kernel.form.name,
+        form=plan.form,
         kernel=str(plan.kernel) if plan.ready else None,
         source=plan.ready.origin if plan.ready else "reference",
         threads=plan.threads,

@@ -9,32 +9,43 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from . import dtypes
-from .dtypes import DType
+from .dtypes import DType, Kind
 from .errors import SpecError
 from .spec import MAX_RANK
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A loop form: one template, and what the loops look like."""
+    """A loop form: what its loops look like, and which template writes them."""
 
     name: str
-    has_depth: bool
-    """Whether the number of index components per target is part of the kernel (else it is 1)."""
     summary: str
     """Half a sentence for the banner."""
+    has_depth: bool = False
+    """Whether the number of index components per target is part of the kernel (else it is 1)."""
+    wide: Literal["", "once", "steps"] = ""
+    """Whether halves are updated as floats in a copy: not, once between load and store, or step by step."""
+    template: str = ""
+    """Name of the template where it is not the form's."""
+    kinds: tuple[Kind, ...] = get_args(Kind)
+    """The kinds of elements that the form is for."""
 
 
 FORMS: dict[str, Form] = {
     form.name: form
     for form in (
-        Form("rows", False, "each row of data copied, then its updates applied in order"),
-        Form("lanes", False, "an index for every element of a contiguous run; runs applied in order"),
-        Form("elements", True, "one element for every index tuple, applied in order"),
-        Form("slices", True, "one contiguous slice for every index tuple, applied in order"),
-        Form("strided", True, "any strides in bytes; one element at a time along the innermost loop"),
+        Form("rows", "each row of data copied, then its updates applied in order"),
+        Form("wide_rows", "as rows, each row held as floats", wide="steps", template="rows", kinds=("half",)),
+        Form("lanes", "columns with an index for every element, applied in order in the output itself"),
+        Form(
+            "tiles", "as lanes, a few columns at a time in a copy that fits the cache", wide="steps", template="lanes"
+        ),
+        Form("elements", "one element for every index tuple, applied in order", has_depth=True),
+        Form("slices", "one contiguous slice for every index tuple, applied in order", has_depth=True, wide="once"),
+        Form("strided", "any strides in bytes, one element at a time along the innermost loop", has_depth=True),
     )
 }
 
@@ -49,8 +60,9 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
 }
 """What a kernel does with an old value and an update, and the kinds of elements that have it."""
 
+_NAMES = "|".join(sorted(FORMS, key=len, reverse=True))
 _TEXT = re.compile(
-    rf"(?P<form>{'|'.join(FORMS)})_(?P<element>[a-z]+\d*)_(?P<index>i\d+)(_k(?P<depth>\d{{1,3}}))?_(?P<operation>[a-z]+)"
+    rf"(?P<form>{_NAMES})_(?P<element>[a-z]+\d*)_(?P<index>i\d+)(_k(?P<depth>\d{{1,3}}))?_(?P<operation>[a-z]+)"
 )
 
 
@@ -70,6 +82,8 @@ class KernelSpec:
             raise SpecError("operation", self.operation, f"one of {', '.join(OPERATIONS)}")
         if self.element.kind not in OPERATIONS[self.operation]:
             raise SpecError("element", self.element.tag, f"a type of kind {' or '.join(OPERATIONS[self.operation])}")
+        if self.element.kind not in self.form.kinds:
+            raise SpecError("element", self.element.tag, f"a {' or '.join(self.form.kinds)} for {self.form.name}")
         if self.index not in dtypes.INDEX_TYPES:
             raise SpecError("index", self.index.tag, f"one of {', '.join(row.tag for row in dtypes.INDEX_TYPES)}")
         low, high = (0, MAX_RANK) if self.form.has_depth else (1, 1)
@@ -86,14 +100,20 @@ class KernelSpec:
         if self.operation in ("or", "and", "max", "min"):
             return {"or": "either", "and": "both", "max": "greater", "min": "less"}[self.operation]
         narrow_product = self.operation == "mul" and self.element.kind == "unsigned" and self.element.size < 4
-        if self.operation != "none" and (self.element.kind in ("half", "complex") or narrow_product):
+        rounded_half = self.element.kind == "half" and self.form.wide != "once"
+        if self.operation != "none" and (self.element.kind == "complex" or rounded_half or narrow_product):
             return {"add": "sum", "mul": "product"}[self.operation]
         return ""
 
     @property
-    def rounds(self) -> bool:
-        """Whether a step of halves is computed wide and rounded back."""
-        return self.element.kind == "half" and self.operation in ("add", "mul")
+    def converts(self) -> bool:
+        """Whether targets are copied to `wide` ones and back: halves, in a form that does so."""
+        return self.element.kind == "half" and bool(self.form.wide)
+
+    @property
+    def narrows(self) -> bool:
+        """Whether floats become halves again: by a sum or product, or when a wide copy is stored."""
+        return self.element.kind == "half" and (self.operation in ("add", "mul") or self.converts)
 
     @property
     def comparison(self) -> str:

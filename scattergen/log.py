@@ -7,8 +7,10 @@ import sys
 
 def debug(text: str, *values: object) -> None:
     """Log for people who look for a fault; they have imported ``logging`` to turn it on."""
-    logging = sys.modules.get("logging")
-    if logging is not None:
+    if "logging" in sys.modules:
+        # The statement waits for another thread that is importing it now; sys.modules has half of it already.
+        import logging
+
         logging.getLogger("scattergen").debug(text, *values)
 
 

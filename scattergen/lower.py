@@ -157,10 +157,24 @@ def kernel(form: str, dtype: DType, index: DType, reduction: str, depth: int) ->
     )
 
 
+SCHEDULES: dict[str, tuple[str, ...]] = {
+    "rows": ("rows", "wide_rows"),
+    "lanes": ("lanes", "tiles"),
+    "elements": ("elements",),
+    "slices": ("slices",),
+    "strided": ("strided",),
+}
+"""The kernels' forms among which the sizes of a call choose, for each form that its loops can lower to."""
+
+
 def variants(spec: OpSpec) -> tuple[KernelSpec, ...]:
     """Return every kernel that calls of `spec` may need, whatever their shapes and strides."""
     depth = spec.place if spec.op.addressing == "tuples" else 1
-    forms = [name for name, form in FORMS.items() if form.has_depth or depth == 1]
-    if spec.rank == 1:
-        forms = ["elements", "strided"]
-    return tuple(kernel(form, spec.dtype, spec.index, spec.reduction, depth) for form in forms)
+    item, _ = element(spec.dtype, spec.reduction)
+    lowered = ("elements", "strided") if spec.rank == 1 else tuple(SCHEDULES)
+    forms = [FORMS[name] for form in lowered for name in SCHEDULES[form]]
+    return tuple(
+        kernel(form.name, spec.dtype, spec.index, spec.reduction, depth)
+        for form in forms
+        if (form.has_depth or depth == 1) and item.kind in form.kinds
+    )

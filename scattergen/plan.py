@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import build, config, loader, loops, lower, prebuilt, schedule, threads
+from . import build, config, loader, loops, lower, machine, prebuilt, schedule, threads
 from .arrays import Arguments, Array
 from .errors import CompilerNotFound
 from .kernel import KernelSpec
 from .loader import Call, Loaded
+from .schedule import Choice, Machine, Work
 
 MOST_PLANS = 4096
 """Signatures kept; when there are more, all are forgotten and made again as they come."""
@@ -40,6 +41,8 @@ class Ready:
 class Plan:
     """What calls of one signature share; without `ready` the reference answers them."""
 
+    form: str
+    """What the loops lower to; the kernel is one of that form's schedules."""
     kernel: KernelSpec
     layout: lower.Layout
     threads: int
@@ -87,17 +90,17 @@ def _built(spec: KernelSpec) -> Ready:
     )
 
 
-def plan(arguments: Arguments, target: Array, most_threads: int | None) -> Plan:
-    """Return the plan of a call that writes to `target`."""
+def plan(arguments: Arguments, target: Array, fresh: bool, most_threads: int | None) -> Plan:
+    """Return the plan of a call that writes to `target`; `fresh` says that the kernel copies `data` there too."""
     indices, updates = arguments.indices, arguments.updates
     aligned = indices.flags.aligned and all(map(_aligned, (target, arguments.data, updates)))
     signature = (
         arguments.spec, target.shape, target.strides, indices.shape, indices.strides, updates.strides,
-        aligned, most_threads,
+        aligned, fresh, most_threads,
     )  # fmt: skip
     found = _plans.get(signature)
     if found is None:
-        found = _make(arguments, target, aligned, threads.most(most_threads))
+        found = _make(arguments, target, aligned, fresh, threads.most(most_threads))
         if len(_plans) >= MOST_PLANS:
             _plans.clear()
         _plans[signature] = found
@@ -112,7 +115,7 @@ def _aligned(array: Array) -> bool:
     )
 
 
-def _make(arguments: Arguments, target: Array, aligned: bool, most_threads: int) -> Plan:
+def _make(arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_threads: int) -> Plan:
     spec, indices, updates = arguments.spec, arguments.indices, arguments.updates
     item, index_item = target.itemsize, indices.itemsize
     if spec.op.addressing == "axis":
@@ -123,19 +126,23 @@ def _make(arguments: Arguments, target: Array, aligned: bool, most_threads: int)
         nest = loops.by_tuples(indices.shape, target.shape, target.strides, indices.strides, updates.strides)
     nest = loops.canonical(nest)
     form, found = lower.lower(nest, item, index_item, target.size) if aligned else ("strided", None)
-    layout = lower.LAYOUTS[form](found) if found else lower.strided_layout(nest, target.nbytes)
-    kernel = lower.kernel(form, spec.dtype, spec.index, spec.reduction, len(nest.components))
-    count = schedule.threads(form, found, item, index_item, most_threads)
+    if found is None:
+        choice = Choice("strided", lower.strided_layout(nest, target.nbytes), 1)
+    else:
+        element, operation = lower.element(spec.dtype, spec.reduction)
+        work = Work(found, element, operation == "none", index_item, fresh)
+        choice = schedule.choose(form, work, Machine(most_threads, machine.cache_sizes().l2))
+    kernel = lower.kernel(choice.form, spec.dtype, spec.index, spec.reduction, len(nest.components))
     try:
         have = ready(kernel)
     except CompilerNotFound as error:
         _fall_back(error)
-        return Plan(kernel=kernel, layout=layout, threads=1, ready=None, call=None)
+        return Plan(form=form, kernel=kernel, layout=choice.layout, threads=1, ready=None, call=None)
     alignment, index_alignment = (1, 1) if form == "strided" else (min(item, 8), index_item)
     if not nest.components:  # no index is read, and NumPy calls any address of an empty array aligned
         index_alignment = 1
-    call = Call(have.loaded, layout, count, alignment, index_alignment)
-    return Plan(kernel=kernel, layout=layout, threads=count, ready=have, call=call)
+    call = Call(have.loaded, choice.layout, choice.threads, alignment, index_alignment)
+    return Plan(form=form, kernel=kernel, layout=choice.layout, threads=choice.threads, ready=have, call=call)
 
 
 def _fall_back(error: CompilerNotFound) -> None:

@@ -28,4 +28,5 @@ def environment() -> jinja2.Environment:
 
 def render(spec: KernelSpec) -> str:
     """Return the C source of a kernel."""
-    return environment().get_template(f"{spec.form.name}.c.j2").render(spec=spec)
+    name = spec.form.template or spec.form.name
+    return environment().get_template(f"{name}.c.j2").render(spec=spec)

@@ -664,6 +664,26 @@ def test_who_waits_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capl
     assert KERNEL in caplog.text and str(tmp_path / "lock") in caplog.text
 
 
+def test_logging_that_another_thread_is_importing(tmp_path: Path) -> None:
+    (tmp_path / "logging.py").write_text(
+        "import time\ntime.sleep(0.3)\nclass getLogger:\n    def __init__(self, name): pass\n    debug = print\n"
+    )
+    code = """
+import importlib.util, sys, threading, time
+sys.modules.pop("logging", None)
+sys.path.insert(0, sys.argv[1])
+spec = importlib.util.spec_from_file_location("log", "scattergen/log.py")
+log = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(log)
+log.debug("nobody listens")
+threading.Thread(target=__import__, args=("logging",)).start()
+while "logging" not in sys.modules:
+    time.sleep(0.001)
+log.debug("heard")
+"""
+    assert "heard" in python(code, str(tmp_path))
+
+
 def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
     child = 0
     try:
