@@ -66,8 +66,6 @@ def build(
         made = _fill(work, asked, plan, jobs or machine.usable_cores(), python, on_done)
         work.chmod(0o777 & ~_umask())
         _replace(place, work)
-    except CompileError as error:
-        raise _kept(error) from None
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return made
@@ -97,13 +95,16 @@ def _fill(
         )
         _write(work, package.sources())
         units = [*map(str, asked.kernels), "table"]
-        compiling.learn()
-        package = dataclasses.replace(package, link_flags="-fopenmp" if compiling.openmp else "")
-        _compile_all(compiling, units, jobs, on_done)
-        for level in plan.target.levels:
-            compiling.link(units, level)
-        compiling.archive(units)
+        try:
+            compiling.learn()
+            _compile_all(compiling, units, jobs, on_done)
+            for level in plan.target.levels:
+                compiling.link(units, level)
+            compiling.archive(units)
+        except CompileError as error:
+            raise _kept(error) from None
         compiler = compiling.compiler_name()
+    package = dataclasses.replace(package, link_flags="-fopenmp" if compiling.openmp else "")
     _write(work, package.descriptions(asked.files))
     if python:
         _write(work, {f"python/{plan.name}_build.py": package.python(compiling.extension_flags())})

@@ -39,7 +39,7 @@ def __dir__() -> list[str]:
 
 def _explanation(name: str, error: SpecError) -> str:
     lines = [f"{name} is no kernel: {error}"]
-    if error.field != "spec":
+    if GRAMMAR not in lines[0]:
         lines.append(f"  grammar: {GRAMMAR}")
     near = near_names(name)
     if near:

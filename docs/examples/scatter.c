@@ -49,7 +49,7 @@ int main(void)
         return 1;
     const int64_t wrong[ROWS * COUNT] = {0, 0, -1, 3, 4, 3};
     printf("%s: position %" PRId64 " is out of bounds\n", kernel->name, kernel->check(wrong, layout));
-    for (int64_t i = 0; i < scattergen_kernel_count; i++)
-        printf("%s\n", scattergen_kernels[i]->name);
+    for (int64_t i = 0; (kernel = scattergen_kernel_at(i)); i++)
+        printf("%s\n", kernel->name);
     return 0;
 }
