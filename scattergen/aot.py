@@ -17,6 +17,7 @@ from pathlib import Path
 
 from . import build as _build
 from . import config, libraries, loader, machine, manifest, targets, wanted
+from .cache import Store
 from .errors import AheadOfTimeError, CompileError
 from .kernel import KernelSpec
 from .manifest import Manifest
@@ -83,7 +84,7 @@ def _fill(
 
     # What the compilers leave behind must not stand in the folder.
     with tempfile.TemporaryDirectory(prefix="scattergen-") as scratch:
-        compiling = libraries.Compiling(plan, work, Path(scratch))
+        compiling = libraries.Compiling(plan, work, Path(scratch), Store.open(plan.settings).compiler_folder())
         package = Package(
             name=plan.name,
             version=__version__,

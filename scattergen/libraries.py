@@ -60,11 +60,11 @@ class Plan:
 
 
 class Compiling:
-    """One build in `folder`, which has the sources; objects and what compilers need go to `scratch`."""
+    """One build in `folder`, which has the sources; objects go to `scratch`, what compilers keep to `kept`."""
 
-    def __init__(self, plan: Plan, folder: Path, scratch: Path) -> None:
+    def __init__(self, plan: Plan, folder: Path, scratch: Path, kept: Path) -> None:
         """Raise `CompilerNotFound` where nothing builds for the target."""
-        self.plan, self.folder, self.scratch = plan, folder, scratch
+        self.plan, self.folder, self.scratch, self.kept = plan, folder, scratch, kept
         self.compiler = targets.compiler(plan.target, plan.settings)
         self.openmp = plan.openmp
 
@@ -81,7 +81,7 @@ class Compiling:
             [self._flags(self.plan.target.levels[0], openmp) for openmp in (True, False)],
             spec="trial",
             timeout=self.plan.settings.compile_timeout,
-            scratch=self.scratch / "compiler",
+            scratch=self.kept,
         )
         self.openmp = "-fopenmp" in outcome.flags
 
@@ -156,7 +156,7 @@ class Compiling:
             flags,
             spec=unit,
             timeout=self.plan.settings.compile_timeout,
-            scratch=self.scratch / "compiler",
+            scratch=self.kept,
         )
 
 
