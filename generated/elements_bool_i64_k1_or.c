@@ -14,7 +14,6 @@ static inline element either(element old, element update)
     return (old != 0) | (update != 0);
 }
 
-
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.
@@ -60,6 +59,9 @@ static int64_t failed(const void *indices, const int64_t *layout)
     return position < 0 ? 0 : position;
 }
 
+/* How far ahead of the work targets are fetched, and what is read in order; one in a block has to be near. */
+enum { AHEAD = 16, FAR_AHEAD = 2048 };
+
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads)
 {
@@ -67,7 +69,7 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
     const index_type *index = indices;
     const element *update = updates;
     element *o = out;
-    int64_t offset[BLOCK];
+    int64_t offset[BLOCK + AHEAD] = {0}; /* the last ones are fetched ahead, never applied */
     (void)scratch, (void)threads;
     if (data)
         memcpy(o, data, (size_t)layout[TOTAL] * sizeof *o);
@@ -75,8 +77,12 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
         const int64_t n = count - k < BLOCK ? count - k : BLOCK;
         if (offsets(offset, index + k * DEPTH, DEPTH, n, size, stride))
             return failed(indices, layout);
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
+            __builtin_prefetch(o + offset[i + AHEAD], 1);
+            __builtin_prefetch(index + (k + i + FAR_AHEAD) * DEPTH);
+            __builtin_prefetch(update + k + i + FAR_AHEAD);
             o[offset[i]] = either(o[offset[i]], update[k + i]);
+        }
     }
     return -1;
 }

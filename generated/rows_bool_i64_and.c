@@ -14,7 +14,6 @@ static inline element both(element old, element update)
     return (old != 0) & (update != 0);
 }
 
-
 /* layout: sizes, then strides in elements */
 enum { ROWS, COUNT, SIZE, TOTAL, OUT_ROW, INDEX_ROW, UPDATE_ROW };
 

@@ -8,7 +8,23 @@
 typedef uint16_t element;
 typedef int64_t index_type;
 
-#if defined(__F16C__)
+#if defined(__F16C__) && defined(__clang__)
+static inline float widen(element half)
+{
+    __fp16 value;
+    memcpy(&value, &half, sizeof value);
+    return (float)value;
+}
+
+/* To the nearest, ties to even. */
+static inline element narrow(float value)
+{
+    const __fp16 rounded = (__fp16)value;
+    element half;
+    memcpy(&half, &rounded, sizeof half);
+    return half;
+}
+#elif defined(__F16C__)
 typedef float float4 __attribute__((vector_size(16)));
 typedef short half8 __attribute__((vector_size(16)));
 
@@ -66,7 +82,6 @@ static inline element sum(element old, element update)
 {
     return narrow(widen(old) + widen(update));
 }
-
 
 /* layout: sizes, then strides in elements */
 enum { ROWS, COUNT, SIZE, TOTAL, OUT_ROW, INDEX_ROW, UPDATE_ROW };

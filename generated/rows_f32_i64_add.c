@@ -8,7 +8,6 @@
 typedef float element;
 typedef int64_t index_type;
 
-
 /* layout: sizes, then strides in elements */
 enum { ROWS, COUNT, SIZE, TOTAL, OUT_ROW, INDEX_ROW, UPDATE_ROW };
 

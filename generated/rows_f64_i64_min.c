@@ -15,7 +15,6 @@ static inline element less(element old, element update)
     return update != update ? update : chosen;
 }
 
-
 /* layout: sizes, then strides in elements */
 enum { ROWS, COUNT, SIZE, TOTAL, OUT_ROW, INDEX_ROW, UPDATE_ROW };
 

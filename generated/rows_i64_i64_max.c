@@ -13,7 +13,6 @@ static inline element greater(element old, element update)
     return update > old ? update : old;
 }
 
-
 /* layout: sizes, then strides in elements */
 enum { ROWS, COUNT, SIZE, TOTAL, OUT_ROW, INDEX_ROW, UPDATE_ROW };
 

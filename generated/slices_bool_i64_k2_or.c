@@ -14,7 +14,6 @@ static inline element either(element old, element update)
     return (old != 0) | (update != 0);
 }
 
-
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.

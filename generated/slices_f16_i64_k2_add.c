@@ -9,7 +9,35 @@ typedef uint16_t element;
 typedef float wide; /* an element while it is worked on */
 typedef int64_t index_type;
 
-#if defined(__F16C__)
+#if defined(__F16C__) && defined(__clang__)
+static inline float widen(element half)
+{
+    __fp16 value;
+    memcpy(&value, &half, sizeof value);
+    return (float)value;
+}
+
+/* To the nearest, ties to even. */
+static inline element narrow(float value)
+{
+    const __fp16 rounded = (__fp16)value;
+    element half;
+    memcpy(&half, &rounded, sizeof half);
+    return half;
+}
+
+static inline void load(wide *restrict to, const element *restrict from, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = widen(from[i]);
+}
+
+static inline void store(element *restrict to, const wide *restrict from, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = narrow(from[i]);
+}
+#elif defined(__F16C__)
 typedef float float4 __attribute__((vector_size(16)));
 typedef short half8 __attribute__((vector_size(16)));
 typedef float float8 __attribute__((vector_size(32)));
@@ -101,7 +129,6 @@ static inline void store(element *restrict to, const wide *restrict from, int64_
         to[i] = narrow(from[i]);
 }
 #endif
-
 
 enum { BLOCK = 1024 };
 

@@ -13,7 +13,6 @@ static inline element greater(element old, element update)
     return update > old ? update : old;
 }
 
-
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.

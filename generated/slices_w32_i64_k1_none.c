@@ -8,7 +8,6 @@
 typedef uint32_t element;
 typedef int64_t index_type;
 
-
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.

@@ -8,7 +8,14 @@
 typedef uint16_t element;
 typedef int64_t index_type;
 
-#if defined(__F16C__)
+#if defined(__F16C__) && defined(__clang__)
+static inline float widen(element half)
+{
+    __fp16 value;
+    memcpy(&value, &half, sizeof value);
+    return (float)value;
+}
+#elif defined(__F16C__)
 typedef float float4 __attribute__((vector_size(16)));
 typedef short half8 __attribute__((vector_size(16)));
 
@@ -40,7 +47,6 @@ static inline element greater(element old, element update)
     const float o = widen(old), u = widen(update);
     return o == o && (u > o || u != u) ? update : old;
 }
-
 
 enum { BLOCK = 1024 };
 

@@ -15,7 +15,6 @@ static inline element less(element old, element update)
     return update != update ? update : chosen;
 }
 
-
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.

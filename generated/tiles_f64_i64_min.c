@@ -9,7 +9,6 @@
 #include <omp.h>
 #endif
 
-
 typedef double element;
 typedef int64_t index_type;
 
@@ -19,7 +18,6 @@ static inline element less(element old, element update)
     const element chosen = update < old ? update : old; /* keeps an old NaN */
     return update != update ? update : chosen;
 }
-
 
 /* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */
 enum {
@@ -40,20 +38,17 @@ static inline void expect(const void *row, int64_t bytes)
         __builtin_prefetch((const char *)row + i);
 }
 
-/* Write where in a tile of rows `pitch` apart the targets of some rows of indices lie; nonzero when one is out of
- * bounds. Sums are unsigned: what is out of bounds may overflow them, and is not used. */
-static inline int place(int32_t *restrict offset, const index_type *restrict index, int64_t step, int64_t rows,
-                        int64_t columns, int64_t size, int64_t pitch)
+/* Write where in a tile of rows `pitch` apart n targets lie, `column` being where each stands in its row; nonzero when
+ * one is out of bounds. Sums are unsigned: what is out of bounds may overflow them, and is not used. */
+static inline int place(int32_t *restrict offset, const int32_t *restrict column,
+                        const index_type *restrict index, int64_t n, int64_t size, int64_t pitch)
 {
     int64_t bad = 0;
-    for (int64_t r = 0; r < rows; r++) {
-        expect(index + (r + AHEAD) * step, columns * (int64_t)sizeof *index);
-        for (int64_t c = 0; c < columns; c++) {
-            int64_t v = index[r * step + c];
-            v += v < 0 ? size : 0;
-            bad |= v | (size - 1 - v);
-            offset[r * columns + c] = (int32_t)((uint32_t)v * (uint32_t)pitch + (uint32_t)c);
-        }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t v = index[i];
+        v += v < 0 ? size : 0;
+        bad |= v | (size - 1 - v);
+        offset[i] = (int32_t)((uint32_t)v * (uint32_t)pitch + (uint32_t)column[i]);
     }
     return bad < 0;
 }
@@ -63,18 +58,24 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
                       const element *restrict update, int64_t columns, const int64_t *layout)
 {
     const int64_t count = layout[COUNT], size = layout[SIZE];
-    const int64_t index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP], rows = BLOCK / columns;
-    int32_t offset[BLOCK];
+    const int64_t index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
+    /* rows that touch in both are taken together, up to a block of them */
+    const int touch = index_step == columns && update_step == columns;
+    const int64_t rows = touch ? least(BLOCK / columns, count) : 1;
+    int32_t offset[BLOCK], column[BLOCK];
+    for (int64_t i = 0; i < rows * columns; i++)
+        column[i] = i < columns ? (int32_t)i : column[i - columns];
     for (int64_t k = 0; k < count; k += rows) {
-        const int64_t n = least(rows, count - k);
-        if (place(offset, index + k * index_step, index_step, n, columns, size, pitch))
-            return 1;
-        for (int64_t r = 0; r < n; r++) {
-            const element *row = update + (k + r) * update_step;
-            expect(row + AHEAD * update_step, columns * (int64_t)sizeof *row);
-            for (int64_t c = 0; c < columns; c++)
-                tile[offset[r * columns + c]] = less(tile[offset[r * columns + c]], row[c]);
+        const int64_t n = least(rows, count - k) * columns;
+        const element *row = update + k * update_step;
+        if (!touch) {
+            expect(index + (k + AHEAD) * index_step, n * (int64_t)sizeof *index);
+            expect(row + AHEAD * update_step, n * (int64_t)sizeof *row);
         }
+        if (place(offset, column, index + k * index_step, n, size, pitch))
+            return 1;
+        for (int64_t i = 0; i < n; i++)
+            tile[offset[i]] = less(tile[offset[i]], row[i]);
     }
     return 0;
 }
@@ -83,14 +84,15 @@ static int64_t check(const void *indices, const int64_t *layout)
 {
     const int64_t count = layout[COUNT], inner = layout[INNER], size = layout[SIZE];
     int32_t offset[BLOCK];
+    const int32_t column[BLOCK] = {0};
     for (int64_t row = 0; row < layout[OUTER] * count; row++) {
         const index_type *index =
             (const index_type *)indices + row / count * layout[INDEX_OUTER] + row % count * layout[INDEX_STEP];
         for (int64_t c = 0; c < inner; c += BLOCK) {
             const int64_t n = least(BLOCK, inner - c);
-            if (place(offset, index + c, 0, 1, n, size, 0))
+            if (place(offset, column, index + c, n, size, 0))
                 for (int64_t i = c; i < c + n; i++)
-                    if (place(offset, index + i, 0, 1, 1, size, 0))
+                    if (place(offset, column, index + i, 1, size, 0))
                         return row * inner + i;
         }
     }

@@ -22,6 +22,7 @@ from . import cache_entry, cache_root, flights, log, machine, toolchain, trials
 from .cache import Store
 from .cache_entry import LIBRARY, SOURCE
 from .config import Settings, settings
+from .digest import sha256
 from .errors import CompilerNotFound, KernelUnavailable
 from .paths import templates
 from .toolchain import Compiler
@@ -58,26 +59,30 @@ def library(spec: KernelSpec, *, private: bool = False) -> Built:
     return _obtain(name, _request(_kernel_common(chosen), name), chosen, make, private=private)
 
 
-def module(name: str, recipe: str, write: Callable[[], str], include_dirs: list[str], *, build: bool = True) -> Path:
+def module(
+    name: str, recipe: str, write: Callable[[], str], include_dirs: Callable[[], list[str]], *, build: bool = True
+) -> Path:
     """Return the library of a Python extension module for this Python.
 
     ``name`` is lower-case letters, digits and underscores; ``recipe`` stands for the C source, which
     ``write`` makes only where the store has no library. Raises as `library` does, and `KernelUnavailable`
-    where none of `include_dirs` has Python's headers, or where ``build=False`` forbids building.
+    where none of what `include_dirs` lists has Python's headers, or where ``build=False`` forbids building.
     """
     import dataclasses
     import sys
-    import sysconfig
+    from importlib.machinery import EXTENSION_SUFFIXES
 
     chosen = settings() if build else dataclasses.replace(settings(), compile="never")
     flags = toolchain.module_flags(chosen)
-    python = f"{sys.hexversion} {sysconfig.get_config_var('SOABI')} {sysconfig.get_config_var('EXT_SUFFIX')}"
+    # The first suffix names the ABI; sysconfig says the same, after an import of its own.
+    python = f"{sys.hexversion} {EXTENSION_SUFFIXES[0]}"
     request = _request("\n".join((python, machine.tag(), str(cache_root.FORMAT), *flags)), recipe)
-    included = (*flags, *(f"-I{folder}" for folder in include_dirs))
 
     def make(compiler: Compiler, store: Store, work: Path) -> dict[str, object]:
-        if not any(Path(folder, "Python.h").is_file() for folder in include_dirs):
-            raise KernelUnavailable(f"{name}: no Python.h in {', '.join(include_dirs) or 'no folder'}")
+        folders = include_dirs()
+        included = (*flags, *(f"-I{folder}" for folder in folders))
+        if not any(Path(folder, "Python.h").is_file() for folder in folders):
+            raise KernelUnavailable(f"{name}: no Python.h in {', '.join(folders) or 'no folder'}")
         return _compile(compiler, store, chosen, work, name, write(), [included])
 
     return _obtain(name, request, chosen, make, private=False).library
@@ -209,17 +214,12 @@ def _kernel_common(chosen: Settings) -> str:
 @functools.cache
 def generator_fingerprint() -> str:
     """Return a hash over all files that decide the C text of a kernel: templates, header and modules."""
-    import hashlib
-
     package = Path(__file__).parent
     folder = templates()
     files = [package / name for name in _GENERATOR]
     files += sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    whole = hashlib.sha256()
-    for path in files:
-        content = path.read_bytes()
-        whole.update(f"{path.name} {len(content)}\n".encode() + content)
-    return whole.hexdigest()
+    named = ((path.name, path.read_bytes()) for path in files)
+    return sha256(*(f"{name} {len(content)}\n".encode() + content for name, content in named))
 
 
 def _request(common: str, kernel: str) -> str:
@@ -227,9 +227,7 @@ def _request(common: str, kernel: str) -> str:
 
 
 def _hash(text: str) -> str:
-    import hashlib
-
-    return hashlib.sha256(os.fsencode(text)).hexdigest()
+    return sha256(os.fsencode(text))
 
 
 @functools.cache

@@ -22,6 +22,7 @@ from pathlib import Path
 from . import cache_entry, cache_root, log
 from .cache_entry import LIBRARY
 from .config import Settings
+from .digest import sha256
 from .errors import CacheError, CompileError
 
 _LOCK_TIMEOUT = 60.0
@@ -222,9 +223,7 @@ def _reason(root: Path | None, *, reading: bool, shared: bool) -> str:
 
 
 def _facts_file(root: Path, identity: str) -> Path:
-    import hashlib
-
-    return root / cache_root.COMPILERS / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.json"
+    return root / cache_root.COMPILERS / f"{sha256(identity.encode())[:16]}.json"
 
 
 def _remove(folder: Path) -> None:

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from .digest import sha256
 from .errors import CacheError
 
 SOURCE = "kernel.c"
@@ -43,12 +44,10 @@ def is_sound(entry: Path) -> bool:
     """
     if not stat.S_ISDIR(os.lstat(entry).st_mode):
         return False
-    import hashlib
-
     try:
         # The json module takes longer to import than all of this, and one field is enough.
         found = _DIGEST.search(_read(entry / META))
-        return found is not None and hashlib.sha256(_read(entry / LIBRARY)).hexdigest() == found[1].decode()
+        return found is not None and sha256(_read(entry / LIBRARY)) == found[1].decode()
     except OSError:
         return False
 
@@ -90,13 +89,12 @@ def meta(entry: Path) -> dict[str, Any]:
 
 def seal(work: Path, known: dict[str, object]) -> None:
     """Write down what is `known` about the library in `work`, its digest and the date."""
-    import hashlib
     import json
 
     facts = {
         **known,
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "sha256": hashlib.sha256(_read(work / LIBRARY)).hexdigest(),
+        "sha256": sha256(_read(work / LIBRARY)),
     }
     (work / META).write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

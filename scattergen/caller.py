@@ -8,7 +8,6 @@ built in the background; `compile` and the ahead-of-time builds make it on the w
 
 from __future__ import annotations
 
-import sysconfig
 import threading
 from collections.abc import Callable
 
@@ -81,13 +80,18 @@ def _start(then: Callable[[], object]) -> None:
 def _take(*, build_it: bool) -> bool:
     if loader.has_caller():
         return True
-    include = [sysconfig.get_path("include"), sysconfig.get_path("platinclude")]
     try:
-        loader.use_caller(build.module(NAME, _recipe(), source, include, build=build_it))
+        loader.use_caller(build.module(NAME, _recipe(), source, _include_dirs, build=build_it))
     except (ScattergenError, ImportError, OSError) as error:
         log.debug("calls go without the caller module: %s", error)
         return False
     return True
+
+
+def _include_dirs() -> list[str]:
+    import sysconfig
+
+    return [sysconfig.get_path("include"), sysconfig.get_path("platinclude")]
 
 
 def _recipe() -> str:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import __version__, cli_commands, completion
+from . import __version__, bench, cli_commands, completion
 from .errors import CompileError, ScattergenError
 
 _SPEC = "text of an operator's spec (scatter_elements_f32_i64_r3a1_add) or of a kernel's (rows_f32_i64_add)"
@@ -48,6 +48,7 @@ def parser() -> argparse.ArgumentParser:
     _show(commands)
     _build(commands)
     _run(commands)
+    _bench(commands)
     _cache(commands)
     _command(commands, "env", "print versions, compiler, CPU, threads, paths and settings", cli_commands.env)
     _completion(commands)
@@ -128,6 +129,11 @@ def _run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     made.add_argument("--io", type=Path, metavar="FILE", help="an .npz of arrays named in/<input> and out/<output>")
     made.add_argument("--rtol", type=float, help="relative tolerance of floats; default 2e-5, more for halves")
     made.add_argument("--atol", type=float, help="absolute tolerance of floats; the same defaults")
+
+
+def _bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    summary = "time scatters of your own, or those of a model, against NumPy"
+    bench.configure(_command(commands, "bench", summary, bench.run, json=False))
 
 
 def _cache(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, bounds, caller, loader, plan, reference
+from . import arrays, bounds, caller, loader, plan
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
 from .loader import NULL
@@ -158,6 +158,8 @@ def planned(arguments: Arguments, threads: int | None) -> Plan:
 
 
 def _by_reference(arguments: Arguments) -> Array:
+    from . import reference
+
     spec = arguments.spec
     if spec.op.addressing == "axis":
         result = reference.scatter_elements(

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from . import dtypes
 from .dtypes import DType, Kind
 from .errors import SpecError
-from .spec import MAX_RANK
+from .spec import MAX_RANK, NUMBER
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,9 @@ FORMS: dict[str, Form] = {
         ),
         Form("elements", "one element for every index tuple, applied in order", has_depth=True),
         Form("slices", "one contiguous slice for every index tuple, applied in order", has_depth=True, wide="once"),
+        Form("buckets", "as elements, dealt out to the threads that own them", has_depth=True, template="owners"),
+        Form("owners", "as slices, dealt out to the threads that own their targets", has_depth=True, wide="once"),
+        Form("inverse", "as slices, each row of the output written once", has_depth=True, kinds=("word",)),
         Form("strided", "any strides in bytes, one element at a time along the innermost loop", has_depth=True),
     )
 }
@@ -62,7 +65,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
 
 _NAMES = "|".join(sorted(FORMS, key=len, reverse=True))
 _TEXT = re.compile(
-    rf"(?P<form>{_NAMES})_(?P<element>[a-z]+\d*)_(?P<index>i\d+)(_k(?P<depth>\d{{1,3}}))?_(?P<operation>[a-z]+)"
+    rf"(?P<form>{_NAMES})_(?P<element>[a-z]+[0-9]*)_(?P<index>i[0-9]+)(_k(?P<depth>{NUMBER}))?_(?P<operation>[a-z]+)"
 )
 
 

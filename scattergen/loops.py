@@ -17,6 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+_WHOLE = 1 << 63
+"""More than any stride: a tuple without components names the whole output."""
+
 
 class Loop(NamedTuple):
     """One loop: how often, and how far each array moves at a step."""
@@ -78,9 +81,10 @@ def canonical(nest: Nest) -> Nest:
     """Return an equal nest with as few loops as can be, in the order of the output's memory.
 
     Loops of one step are dropped; a loop along which targets may collide stands where the stride of
-    the outermost component has its place; neighbours that are one loop in all three arrays become one.
+    the outermost component has its place, first where there is none; neighbours that are one loop in
+    all three arrays become one.
     """
-    outermost = max((abs(component.stride) for component in nest.components), default=0)
+    outermost = max((abs(component.stride) for component in nest.components), default=_WHOLE)
     many = [loop for loop in nest.loops if loop.extent != 1]
     many.sort(key=lambda loop: -(abs(loop.out) if loop.out else outermost))
     merged: list[Loop] = []

@@ -160,8 +160,8 @@ def kernel(form: str, dtype: DType, index: DType, reduction: str, depth: int) ->
 SCHEDULES: dict[str, tuple[str, ...]] = {
     "rows": ("rows", "wide_rows"),
     "lanes": ("lanes", "tiles"),
-    "elements": ("elements",),
-    "slices": ("slices",),
+    "elements": ("elements", "buckets"),
+    "slices": ("slices", "owners", "inverse"),
     "strided": ("strided",),
 }
 """The kernels' forms among which the sizes of a call choose, for each form that its loops can lower to."""
@@ -171,7 +171,7 @@ def variants(spec: OpSpec) -> tuple[KernelSpec, ...]:
     """Return every kernel that calls of `spec` may need, whatever their shapes and strides."""
     depth = spec.place if spec.op.addressing == "tuples" else 1
     item, _ = element(spec.dtype, spec.reduction)
-    lowered = ("elements", "strided") if spec.rank == 1 else tuple(SCHEDULES)
+    lowered = ("elements", "strided") if spec.rank == depth == 1 else tuple(SCHEDULES)
     forms = [FORMS[name] for form in lowered for name in SCHEDULES[form]]
     return tuple(
         kernel(form.name, spec.dtype, spec.index, spec.reduction, depth)

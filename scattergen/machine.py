@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from .digest import sha256
+
 _FEATURE_KEYS = ("flags", "Features", "isa", "CPU implementer", "CPU part", "CPU variant", "cpu", "features")
 """Keys of /proc/cpuinfo that say which instructions there are: x86, ARM, RISC-V, POWER, s390x."""
 
@@ -43,9 +45,7 @@ def cpu_identity(cpu: str) -> str:
     """
     if cpu != "native":
         return cpu
-    import hashlib
-
-    return f"native-{hashlib.sha256(_features().encode()).hexdigest()[:16]}"
+    return f"native-{sha256(_features().encode())[:16]}"
 
 
 def _features(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:

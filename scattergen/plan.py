@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import build, config, loader, loops, lower, machine, prebuilt, schedule, threads
+from . import build, config, loader, log, loops, lower, machine, prebuilt, schedule, threads
 from .arrays import Arguments, Array
-from .errors import CompilerNotFound
+from .errors import CacheError, CompilerNotFound
 from .kernel import KernelSpec
 from .loader import Call, Loaded
 from .schedule import Choice, Machine, Work
@@ -79,15 +79,32 @@ def _ahead_of_time(spec: KernelSpec) -> Ready | None:
 
 
 def _built(spec: KernelSpec) -> Ready:
-    built = build.library(spec)
+    built, loaded = _loaded(spec)
     return Ready(
         spec=spec,
-        loaded=loader.open_kernel(built.library, str(spec)),
+        loaded=loaded,
         origin=built.origin,
         library=built.library,
         source=built.source,
         seconds=built.seconds,
     )
+
+
+def _loaded(spec: KernelSpec) -> tuple[build.Built, Loaded]:
+    """Return the library of a kernel and what it holds, from a private copy where the store's cannot be loaded."""
+    built = build.library(spec)
+    try:
+        return built, loader.open_kernel(built.library, str(spec))
+    except OSError as error:
+        log.debug("%s: %s; trying a private copy", built.library, error)
+    built = build.library(spec, private=True)
+    try:
+        return built, loader.open_kernel(built.library, str(spec))
+    except OSError as error:
+        raise CacheError(
+            f"{built.library} cannot be loaded: {error}. Is its file system mounted noexec?"
+            " Set SCATTERGEN_CACHE_DIR to a folder that programs may run from"
+        ) from error
 
 
 def plan(arguments: Arguments, target: Array, fresh: bool, most_threads: int | None) -> Plan:
@@ -131,7 +148,7 @@ def _make(arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_
     else:
         element, operation = lower.element(spec.dtype, spec.reduction)
         work = Work(found, element, operation == "none", index_item, fresh)
-        choice = schedule.choose(form, work, Machine(most_threads, machine.cache_sizes().l2))
+        choice = schedule.choose(form, work, Machine(most_threads, *machine.cache_sizes()[1:]))
     kernel = lower.kernel(choice.form, spec.dtype, spec.index, spec.reduction, len(nest.components))
     try:
         have = ready(kernel)

@@ -15,8 +15,17 @@ from .lower import LAYOUTS, Layout, Loops
 BLOCK = 1024
 """Indices that kernels check at a time: the most columns of a tile."""
 
+TILE = 64
+"""Columns of a tile at least, where the array has as many."""
+
 LINE = 64
 """Bytes of a cache line."""
+
+SCRATCH = 8 << 20
+"""Bytes of scratch that a call may take, unless it says so in its own form."""
+
+MOST_OWNERS = 64
+"""Threads among which tuples can be dealt out."""
 
 THREAD_PAYS = 64 << 10
 """Bytes of traffic that pay for one more thread: waking it costs about 2 µs, moving these some 5."""
@@ -30,6 +39,8 @@ class Machine:
     """At most so many."""
     l2: int
     """Bytes of the second-level cache of one core."""
+    l3: int
+    """Bytes of the last cache, shared by the cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,26 +100,53 @@ def _rows(work: Work, machine: Machine) -> Choice:
 
 
 def _lanes(work: Work, machine: Machine) -> Choice:
-    """Choose tiles where the columns of the axis spill out of the cache and most of their rows are needed."""
-    loops = work.loops
-    size, inner, outer = loops.components[0].size, loops.inner.extent, loops.outer.extent
-    line = max(1, LINE // work.element.size)
+    """Choose tiles where they save a second trip to memory.
+
+    Without tiles `data` is copied first and its elements are met again, at random, when the updates are
+    applied; a tile of a few columns stays in the cache in between. It has to be TILE columns wide, since
+    it walks `indices` and `updates` in pieces of that width, and needs most rows of the axis, as it copies all.
+    """
+    loops, size, axis = work.loops, work.element.size, work.loops.components[0].size
+    inner, outer, count = loops.inner.extent, loops.outer.extent, loops.tuples.extent
+    line = max(1, LINE // size)
     threads = work.threads(machine, max(outer, inner // line))
-    widest = inner if outer >= threads else _round_up(-(-inner // threads), line)
-    tall = size * loops.components[0].stride * work.element.size > machine.l2 // 2
-    dense = work.fresh or 2 * loops.tuples.extent >= size
-    width = (machine.l2 // 2) // (size * work.wide_size) // line * line
-    if tall and dense and width >= line:
-        return Choice("tiles", (*LAYOUTS["lanes"](loops), min(width, widest, BLOCK)), threads)
-    return Choice("lanes", (*LAYOUTS["lanes"](loops), min(widest, BLOCK)), threads)
+    widest = min(BLOCK, inner if outer >= threads else _round_up(-(-inner // threads), line))
+    width = min(max(machine.l2 // 2 // (axis * work.wide_size) // line * line, TILE), widest)
+    tile = axis * width * work.wide_size
+    fits = tile <= min(SCRATCH // threads, machine.l3 // 2 // threads)
+    second_trip = axis * loops.components[0].stride * size > machine.l2 // 2
+    copies = (work.fresh or 2 * count >= axis) and (count <= axis or loops.total * size > machine.l3 // 2)
+    if fits and second_trip and copies:
+        return Choice("tiles", (*LAYOUTS["lanes"](loops), width), threads)
+    return Choice("lanes", (*LAYOUTS["lanes"](loops), widest), threads)
 
 
 def _elements(work: Work, machine: Machine) -> Choice:
-    return Choice("elements", LAYOUTS["elements"](work.loops), 1)
+    layout = LAYOUTS["elements"](work.loops)
+    threads = _dealt(work, machine)
+    return Choice("buckets" if threads > 1 else "elements", layout, threads)
 
 
 def _slices(work: Work, machine: Machine) -> Choice:
-    return Choice("slices", LAYOUTS["slices"](work.loops), work.threads(machine, work.loops.outer.extent))
+    """Choose by what threads can share: outer steps, else targets; rows that are replaced are written once."""
+    loops, layout = work.loops, LAYOUTS["slices"](work.loops)
+    if loops.outer.extent > 1:
+        return Choice("slices", layout, work.threads(machine, loops.outer.extent))
+    rows = loops.total // loops.inner.extent
+    in_rows = all(component.stride % loops.inner.extent == 0 for component in loops.components)
+    if work.moves and work.fresh and in_rows and 4 * rows <= SCRATCH and loops.tuples.extent < 1 << 31:
+        threads = work.threads(machine, rows)
+        if threads > 1 or 2 * loops.tuples.extent >= rows:
+            return Choice("inverse", layout, threads)
+    threads = _dealt(work, machine)
+    return Choice("owners" if threads > 1 else "slices", layout, threads)
+
+
+def _dealt(work: Work, machine: Machine) -> int:
+    """Return how many threads pay where tuples are dealt out: each lists a block of them, or more, in a round."""
+    if work.loops.total >= 1 << 32:
+        return 1
+    return work.threads(machine, min(MOST_OWNERS, work.loops.tuples.extent // BLOCK))
 
 
 def _round_up(number: int, unit: int) -> int:

@@ -18,9 +18,12 @@ from .ops import OPS, Op, Version
 MAX_RANK = 64
 """The most dims that a NumPy array can have."""
 
+NUMBER = "(?:0|[1-9][0-9]{0,3})"
+"""A pattern of whole numbers that has one text for each: no leading zeros, no digits of other scripts."""
+
 _TEXT = re.compile(
-    r"(?P<op>[a-z_]+?)_(?P<dtype>[a-z]+\d*)_(?P<index>[a-z]+\d*)"
-    r"_r(?P<rank>\d{1,3})(?P<letter>[ak])(?P<place>\d{1,3})_(?P<reduction>[a-z]+)(_opset(?P<opset>\d{1,4}))?"
+    r"(?P<op>[a-z_]+?)_(?P<dtype>[a-z]+[0-9]*)_(?P<index>[a-z]+[0-9]*)"
+    rf"_r(?P<rank>{NUMBER})(?P<letter>[ak])(?P<place>{NUMBER})_(?P<reduction>[a-z]+)(_opset(?P<opset>{NUMBER}))?"
 )
 GRAMMAR = "<operator>_<dtype>_<index dtype>_r<rank><a: axis, k: index depth><number>_<reduction>[_opset<opset>]"
 

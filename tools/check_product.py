@@ -26,7 +26,7 @@ CHUNK = 200
 
 def check_some(items: list[Any]) -> list[str]:
     """Return a line for each combination that is wrong."""
-    import product  # type: ignore[import-not-found]
+    import product
 
     lines = []
     for item in items:

@@ -1,0 +1,324 @@
+"""What kernels get to see: a sample of kernels, and for each the calls that the planner sends to it.
+
+A call is kept as blocks of bytes, so that it can be given to a kernel of any compiler, in this process or another.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import random
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+from typing import Any, TypeAlias
+from unittest import mock
+
+import layouts
+import numpy as np
+import product
+import values
+from bits import difference
+from scenarios import SCENARIOS, Scenario
+
+from scattergen import _abi, arrays, config, lower, plan, reference
+from scattergen.dtypes import ELEMENTS, INDEX_TYPES, DType
+from scattergen.errors import CompilerNotFound
+from scattergen.kernel import KernelSpec
+from scattergen.ops import OPS, REDUCTIONS
+from scattergen.spec import OpSpec
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+DEPTHS = (0, 1, 2, 3)
+
+MORE = (
+    Scenario("nd-k0-whole", ("elements",), (1,), (70, 0)),
+    Scenario("nd-k0-batches", ("slices",), (5, 4), (30, 2, 0)),
+    Scenario("nd-k1-slices", ("slices",), (7, 6), (30, 5, 1)),
+    Scenario("nd-k1-elements", ("elements",), (40,), (1100, 1)),
+    Scenario("nd-k2-slices", ("slices",), (4, 5, 6), (1030, 2)),
+    Scenario("nd-k3-slices", ("slices",), (3, 4, 5, 6), (90, 3)),
+    Scenario("nd-k3-elements", ("elements",), (3, 4, 5), (1030, 3), style="ends"),
+)
+"""Shapes that only matter here: each form that has a depth, at depths 0 to 3."""
+
+LAYOUTS = {
+    name: lays
+    for name, lays in product.LAYOUTS.items()
+    if not {layouts.swapped, layouts.read_only} & set(lays)  # the planner gets to see neither
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A kernel, and a tensor type and reduction that need it."""
+
+    kernel: KernelSpec
+    dtype: DType
+    reduction: str
+
+    def __str__(self) -> str:
+        return str(self.kernel)
+
+
+@lru_cache(maxsize=1)
+def sample() -> tuple[Wanted, ...]:
+    """Return a kernel for each form, kind of element and depth; element, index type and operation take turns."""
+    groups: dict[tuple[str, str, int], dict[str, Wanted]] = {}
+    for wanted in _all():
+        kernel = wanted.kernel
+        groups.setdefault((kernel.form.name, kernel.element.kind, kernel.depth), {})[str(wanted)] = wanted
+    turns: dict[str, Iterator[int]] = {}
+    chosen = []
+    for (_, kind, _), found in sorted(groups.items()):
+        turn = next(turns.setdefault(kind, count()))
+        chosen.append(list(found.values())[turn * 7 % len(found)])
+    return tuple(chosen)
+
+
+def small_sample() -> tuple[Wanted, ...]:
+    """Return a kernel for each form and kind of element; depths take turns."""
+    groups: dict[tuple[str, str], list[Wanted]] = {}
+    for wanted in sample():
+        groups.setdefault((wanted.kernel.form.name, wanted.kernel.element.kind), []).append(wanted)
+    return tuple(found[turn % len(found)] for turn, found in enumerate(groups.values()))
+
+
+def _all() -> Iterator[Wanted]:
+    for depth in DEPTHS:
+        for dtype in ELEMENTS:
+            for index in INDEX_TYPES:
+                for reduction in REDUCTIONS:
+                    if dtype.kind != "complex" or reduction not in ("max", "min"):
+                        spec = OpSpec(
+                            op=OPS["scatter_nd"],
+                            dtype=dtype,
+                            index=index,
+                            rank=4,
+                            place=depth,
+                            reduction=reduction,
+                            opset=18,
+                        )
+                        for kernel in lower.variants(spec):
+                            yield Wanted(kernel, dtype, reduction)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The memory of an array: no byte more than its elements span."""
+
+    raw: bytes
+    lead: int
+    """The address of the first byte, modulo 16."""
+    offset: int
+    """Where in `raw` the first element is."""
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    strides: tuple[int, ...]
+
+    @classmethod
+    def of(cls, array: Array) -> Block:
+        """Return the memory of an array."""
+        view = (array.shape, array.dtype, array.strides)
+        if not array.size:
+            return cls(b"", 0, 0, *view)
+        low, high = np.lib.array_utils.byte_bounds(array)
+        return cls(ctypes.string_at(low, high - low), low % 16, array.__array_interface__["data"][0] - low, *view)
+
+    def array(self, raw: bytes | bytearray | Array) -> Array:
+        """Return the array that lies in a copy of this memory."""
+        return np.ndarray(self.shape, self.dtype, raw, self.offset, self.strides)
+
+    def with_value(self, place: Any, value: Any) -> Block:
+        """Return the memory with another value at a place of the array; an array for all of it, by ``...``."""
+        raw = bytearray(self.raw)
+        self.array(raw)[place] = value
+        return dataclasses.replace(self, raw=bytes(raw))
+
+    def memory(self) -> tuple[Array, int]:
+        """Return a fresh copy of the block and the address of the first element in it."""
+        room = np.zeros(len(self.raw) + 32, np.uint8)
+        start = -room.ctypes.data % 16 + self.lead
+        room[start : start + len(self.raw)] = np.frombuffer(self.raw, np.uint8)
+        return room[start : start + len(self.raw)], room.ctypes.data + start + self.offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelCall:
+    """What a kernel is called with, and what it has to do."""
+
+    name: str
+    kernel: KernelSpec
+    layout: tuple[int, ...]
+    out: Block
+    data: Block | None
+    indices: Block
+    updates: Block
+    want: Block
+    """What `out` is afterwards; undefined where an index is bad."""
+    sizes: tuple[int, ...]
+    """The size of the dim of each index component."""
+    tuples: bool
+    bad: bool = False
+
+    def spoiled(self) -> Iterator[KernelCall]:
+        """Yield this call with an index out of bounds: at either end of the type, and next to those of the dim."""
+        if not self.sizes:
+            return
+        chance = random.Random(zlib.crc32(self.name.encode()))
+        bounds = np.iinfo(self.indices.dtype)
+        for what in ("least", "most", "size", "below"):
+            place = tuple(chance.randrange(extent) for extent in self.indices.shape)
+            size = self.sizes[place[-1] if self.tuples else 0]
+            value = {"least": bounds.min, "most": bounds.max, "size": size, "below": -size - 1}[what]
+            yield dataclasses.replace(
+                self,
+                name=f"{self.name}, {value} at {list(place)}",
+                indices=self.indices.with_value(place, value),
+                bad=True,
+            )
+
+
+@contextmanager
+def nothing_built() -> Iterator[None]:
+    """Let plans name kernels and layouts, as they do on a machine without a compiler, and build nothing."""
+    refuse = mock.Mock(side_effect=CompilerNotFound("no kernel is built here"))
+    before = config.settings()
+    config.use(dataclasses.replace(before, fallback="reference"))
+    plan.forget()
+    try:
+        with mock.patch.object(plan, "ready", refuse), mock.patch.object(plan, "_warned", True):
+            yield
+    finally:
+        config.use(before)
+        plan.forget()
+
+
+def calls(wanted: Wanted, most: int, special: float = 0.0) -> list[KernelCall]:
+    """Return up to `most` calls that the planner sends to a kernel; `special` is the share of special values.
+
+    A kernel that no scenario is planned as is a failure: what has been added needs a scenario.
+    """
+    kernel = wanted.kernel
+    chance = random.Random(zlib.crc32(str(kernel).encode()))
+    fitting = [s for s in (*SCENARIOS, *MORE) if s.depth == kernel.depth and s.entries]
+    tries = [(scenario, name, fresh) for scenario in fitting for name in LAYOUTS for fresh in (True, False)]
+    chance.shuffle(tries)
+    found: list[KernelCall] = []
+    for small in (True, False):  # every schedule on the small machine; the usual sizes on the other
+        enough = len(found) + most // 2
+        with product.small_machine() if small else nullcontext(), nothing_built():
+            for scenario, name, fresh in tries:
+                title = f"{kernel} on {scenario.name}, {name}, {'fresh' if fresh else 'in place'}"
+                if len(found) < enough and all(call.name != title for call in found):
+                    where = (scenario, name, wanted.dtype, kernel.index, wanted.reduction)
+                    if _form(*where, fresh, small) == kernel.form.name:
+                        found.append(_call(*where, fresh, title, special))
+    assert found, f"no call of tests/scenarios.py in any layout is planned as {kernel}: add one that is"
+    assert all(call.kernel == kernel for call in found)
+    return found
+
+
+_forms: dict[tuple[object, ...], str] = {}
+
+
+def _form(scenario: Scenario, layout: str, dtype: DType, index: DType, reduction: str, fresh: bool, small: bool) -> str:
+    """Return the form that a call is planned as; ``""`` where a kernel cannot copy `data` as `fresh` wants."""
+    key = (scenario.name, layout, dtype.tag, index.tag, reduction == "none", fresh, small)
+    if key not in _forms:
+        arguments, target = _arguments(scenario, layout, dtype, index, reduction, None, 0.0)
+        copied = target.flags.forc and target.flags.aligned and target.strides == arguments.data.strides
+        form = plan.plan(arguments, target, fresh, None).kernel.form.name if copied or not fresh else ""
+        _forms[key] = form
+    return _forms[key]
+
+
+def _arguments(
+    scenario: Scenario,
+    layout: str,
+    dtype: DType,
+    index: DType,
+    reduction: str,
+    chance: np.random.Generator | None,
+    special: float,
+) -> tuple[arrays.Arguments, Array]:
+    """Return the arguments of a call, with values where there is a `chance`, and the array to write to."""
+    if chance is None:
+        data, updates = np.zeros(scenario.data, dtype.numpy), np.zeros(scenario.updates, dtype.numpy)
+        own = scenario.shape[: len(scenario.shape) - scenario.expand] + (1,) * scenario.expand
+        indices = np.broadcast_to(np.zeros(own, index.numpy), scenario.shape)
+    else:
+        data = values.elements(chance, scenario.data, dtype.numpy, special)
+        updates = values.elements(chance, scenario.updates, dtype.numpy, special)
+        indices = scenario.make_indices(chance, index.numpy)
+    lays = LAYOUTS[layout]
+    data, indices, updates = (lay(array) for lay, array in zip(lays, (data, indices, updates), strict=True))
+    if 0 in data.strides:
+        data = data.copy()
+    op, place = (OPS["scatter_nd"], None) if scenario.tuples else (OPS["scatter_elements"], scenario.axis)
+    arguments = arrays.prepare(op, 18, place, reduction, data, indices, updates, None)
+    return arguments, data.copy() if lays[0] is layouts.broadcast else lays[0](data)
+
+
+def _call(
+    scenario: Scenario,
+    layout: str,
+    dtype: DType,
+    index: DType,
+    reduction: str,
+    fresh: bool,
+    title: str,
+    special: float,
+) -> KernelCall:
+    chance = np.random.default_rng(zlib.crc32(title.encode()))
+    arguments, target = _arguments(scenario, layout, dtype, index, reduction, chance, special)
+    data, indices, updates = arguments.data, arguments.indices, arguments.updates
+    found = plan.plan(arguments, target, fresh, None)
+    if scenario.tuples:
+        want = reference.scatter_nd(data, indices, updates, reduction)
+    else:
+        want = reference.scatter_elements(data, indices, updates, scenario.axis, reduction)
+    out, given = Block.of(target), None
+    if fresh:
+        given = Block.of(data)
+        out = dataclasses.replace(out, raw=b"\xa5" * len(out.raw))
+    return KernelCall(
+        name=title,
+        kernel=found.kernel,
+        layout=found.layout,
+        out=out,
+        data=given,
+        indices=Block.of(indices),
+        updates=Block.of(updates),
+        want=out.with_value(..., want),
+        sizes=scenario.data[: scenario.depth] if scenario.tuples else (scenario.data[scenario.axis],),
+        tuples=scenario.tuples,
+    )
+
+
+def problem(kernel: Any, call: KernelCall, threads: int = 1) -> str:
+    """Return what a kernel does wrong on a call, else ``""``; `kernel` is cffi's ``struct scattergen_kernel``."""
+    ffi = _abi.ffi
+    layout = ffi.new("int64_t[]", call.layout)
+    blocks = (call.out, call.data, call.indices, call.updates)
+    memories = [block.memory() if block else None for block in blocks]
+    out, data, indices, updates = (ffi.cast("void *", m[1]) if m else ffi.NULL for m in memories)
+    scratch = np.zeros(kernel.scratch_bytes(layout, threads) + 64, np.uint8)
+    start = ffi.cast("void *", -(-scratch.ctypes.data // 64) * 64)
+    checked = kernel.check(indices, layout)
+    if (checked >= 0) != call.bad or checked < -1:
+        return f"{call.name}: check returns {checked}"
+    status = kernel.run(out, data, indices, updates, layout, start, threads)
+    if (status >= 0) != call.bad or status < -1:
+        return f"{call.name}, {threads} threads: run returns {status}"
+    for what, block, memory in zip(("data", "indices", "updates"), blocks[1:], memories[1:], strict=True):
+        if block and memory and memory[0].tobytes() != block.raw:
+            return f"{call.name}, {threads} threads: {what} has been written"
+    if call.bad or memories[0] is None:
+        return ""
+    wrong = difference(np.array(call.out.array(memories[0][0])), np.array(call.want.array(call.want.raw)))
+    return wrong and f"{call.name}, {threads} threads: {wrong}"

@@ -1,0 +1,270 @@
+"""Both kinds of specs: every text parses back to itself, and what names nothing is refused in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from scattergen import dtypes
+from scattergen.dtypes import DTYPES, ELEMENTS, INDEX_TYPES, DType
+from scattergen.errors import SpecError
+from scattergen.kernel import FORMS, OPERATIONS, KernelSpec
+from scattergen.ops import OPS, REDUCTIONS, Op
+from scattergen.spec import MAX_RANK, OpSpec
+
+F32, I64 = DTYPES["f32"], DTYPES["i64"]
+PLACES = ((1, 0), (2, 0), (2, 1), (3, 1), (9, 8), (10, 9), (64, 0), (64, 63))
+"""Ranks and axes; the depth of an operator with tuples is taken one larger too."""
+DEPTHS = (0, 1, 2, 3, 9, 10, 63, 64)
+
+
+def op_specs() -> Iterator[OpSpec]:
+    """Yield every row of the tables at a few ranks and places."""
+    for op in OPS.values():
+        for version in op.versions:
+            for dtype in version.dtypes:
+                for index in version.index_types:
+                    for reduction in version.reductions:
+                        if dtype.kind == "complex" and reduction in ("max", "min"):
+                            continue
+                        for rank, place in PLACES:
+                            for more in (0,) if op.addressing == "axis" else (0, 1):
+                                yield OpSpec(
+                                    op=op,
+                                    dtype=dtype,
+                                    index=index,
+                                    rank=rank,
+                                    place=place + more,
+                                    reduction=reduction,
+                                    opset=version.since,
+                                )
+
+
+def kernel_specs() -> Iterator[KernelSpec]:
+    """Yield every form with every element, index type and operation at a few depths."""
+    for form in FORMS.values():
+        for operation, kinds in OPERATIONS.items():
+            for element in DTYPES.values():
+                if element.kind in kinds and element.kind in form.kinds:
+                    for index in INDEX_TYPES:
+                        for depth in DEPTHS if form.has_depth else (1,):
+                            yield KernelSpec(form=form, element=element, index=index, operation=operation, depth=depth)
+
+
+def op_spec(**other: Any) -> OpSpec:
+    fields: dict[str, Any] = {"op": OPS["scatter_elements"], "dtype": F32, "index": I64, "rank": 3, "place": 1}
+    return OpSpec(**{**fields, "opset": 18, **other})
+
+
+def kernel_spec(**other: Any) -> KernelSpec:
+    fields: dict[str, Any] = {"form": FORMS["rows"], "element": F32, "index": I64, "operation": "add"}
+    return KernelSpec(**{**fields, **other})
+
+
+# Texts
+
+
+def test_every_operator_spec_is_what_its_text_says() -> None:
+    seen = {}
+    for spec in op_specs():
+        text = str(spec)
+        assert text.isidentifier() and text == text.lower()
+        assert OpSpec.parse(text) == spec
+        assert hash(OpSpec.parse(text)) == hash(spec)
+        assert seen.setdefault(text, spec) == spec
+    rows = {(op, version.since, dtype) for op in OPS.values() for version in op.versions for dtype in version.dtypes}
+    assert {(spec.op, spec.opset, spec.dtype) for spec in seen.values()} == rows
+
+
+def test_every_kernel_spec_is_what_its_text_says() -> None:
+    seen = {}
+    for spec in kernel_specs():
+        text = str(spec)
+        assert text.isidentifier() and text == text.lower()
+        assert KernelSpec.parse(text) == spec
+        assert seen.setdefault(text, spec) == spec
+    kinds = {(form, kind) for form in FORMS.values() for kind in form.kinds}
+    assert {(spec.form, spec.element.kind) for spec in seen.values()} == kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("scatter_elements_f32_i64_r3a1_add", ("ScatterElements", "f32", "i64", 3, 1, "add", 18)),
+        ("scatter_nd_bf16_i32_r64k64_max", ("ScatterND", "bf16", "i32", 64, 64, "max", 18)),
+        ("scatter_nd_c128_i64_r2k0_none_opset13", ("ScatterND", "c128", "i64", 2, 0, "none", 13)),
+        ("scatter_bool_i64_r1a0_none", ("Scatter", "bool", "i64", 1, 0, "none", 9)),
+        ("scatter_u8_i64_r1a0_none_opset11", ("Scatter", "u8", "i64", 1, 0, "none", 11)),
+    ],
+)
+def test_the_words_of_an_operator_spec(text: str, fields: tuple[object, ...]) -> None:
+    spec = OpSpec.parse(text)
+    found = (spec.op.name, spec.dtype.tag, spec.index.tag, spec.rank, spec.place, spec.reduction, spec.opset)
+    assert found == fields
+    assert str(spec) == text
+
+
+def test_every_operation_has_a_kind_and_every_kind_an_operation() -> None:
+    kinds = {row.kind for row in DTYPES.values()}
+    assert {kind for allowed in OPERATIONS.values() for kind in allowed} == kinds
+    assert all(OPERATIONS.values())
+
+
+# Opsets
+
+
+@pytest.mark.parametrize("op", OPS.values(), ids=str)
+def test_an_opset_means_the_newest_version_that_is_not_newer(op: Op) -> None:
+    since = [version.since for version in op.versions]
+    assert since == sorted(set(since))
+    for here, following in pairwise([*since, 99]):
+        for opset in (here, (here + following) // 2, following - 1):
+            spec = op_spec(op=op, opset=opset)
+            assert spec.opset == here
+            assert spec == op_spec(op=op, opset=here)
+    assert op_spec(op=op, opset=10**6).opset == since[-1]
+    for opset in (since[0] - 1, 1, 0, -3):
+        with pytest.raises(SpecError, match=rf"opset={opset}: allowed is {since[0]} or above for {op}$"):
+            op_spec(op=op, opset=opset)
+
+
+@pytest.mark.parametrize("op", OPS.values(), ids=str)
+def test_the_default_opset_is_not_written(op: Op) -> None:
+    for version in op.versions:
+        text = str(op_spec(op=op, opset=version.since))
+        assert text.endswith(f"_opset{version.since}") == (op.version(op.default_opset) != version)
+    written = str(op_spec(op=op, opset=op.default_opset))
+    assert OpSpec.parse(f"{written}_opset{op.default_opset}") == OpSpec.parse(written)
+    between = f"{written}_opset{op.versions[-1].since + 1}"
+    assert OpSpec.parse(between).opset == op.versions[-1].since
+
+
+@pytest.mark.parametrize("op", OPS.values(), ids=str)
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_a_reduction_comes_with_its_version(op: Op, reduction: str) -> None:
+    since = op.since(reduction)
+    for version in op.versions:
+        if since is not None and version.since >= since:
+            assert op_spec(op=op, reduction=reduction, opset=version.since).reduction == reduction
+        else:
+            with pytest.raises(SpecError) as caught:
+                op_spec(op=op, reduction=reduction, opset=version.since)
+            assert (caught.value.field, caught.value.value) == ("reduction", reduction)
+            assert f"for {op}-{version.since}" in caught.value.allowed
+            assert since is None or f"({reduction} comes with opset {since})" in caught.value.allowed
+
+
+# Errors
+
+
+BF16 = DTYPES["bf16"]
+C64 = DTYPES["c64"]
+W8 = DTYPES["w8"]
+
+
+@pytest.mark.parametrize(
+    ("make", "field", "value", "allowed"),
+    [
+        (lambda: op_spec(dtype=BF16, opset=11), "dtype", "bf16", r"one of bool, u8, .* for ScatterElements-11"),
+        (lambda: op_spec(dtype=W8), "dtype", "w8", r"one of bool, .*c128 for ScatterElements-18"),
+        (lambda: op_spec(index=F32), "index", "f32", r"one of i32, i64 for ScatterElements-18"),
+        (lambda: op_spec(reduction="sum"), "reduction", "sum", r"none, add, mul, max, min for ScatterElements-18"),
+        (lambda: op_spec(dtype=C64, reduction="max"), "dtype", "c64", r"a real type for max: complex .* no order"),
+        (lambda: op_spec(rank=0, place=0), "rank", 0, "1 to 64"),
+        (lambda: op_spec(rank=MAX_RANK + 1), "rank", 65, "1 to 64"),
+        (lambda: op_spec(place=3), "axis", 3, "0 to 2 for rank 3"),
+        (lambda: op_spec(place=-1), "axis", -1, "0 to 2 for rank 3"),
+        (lambda: op_spec(op=OPS["scatter_nd"], place=4), "index depth k", 4, "0 to 3 for rank 3"),
+        (lambda: kernel_spec(operation="sub"), "operation", "sub", f"one of {', '.join(OPERATIONS)}"),
+        (lambda: kernel_spec(element=W8), "element", "w8", "a type of kind unsigned or float or half or complex"),
+        (lambda: kernel_spec(form=FORMS["wide_rows"]), "element", "f32", "a half for wide_rows"),
+        (lambda: kernel_spec(index=F32), "index", "f32", "one of i32, i64"),
+        (lambda: kernel_spec(depth=2), "depth", 2, "1 to 1 for rows"),
+        (lambda: kernel_spec(form=FORMS["strided"], depth=65), "depth", 65, "0 to 64 for strided"),
+        (lambda: kernel_spec(form=FORMS["strided"], depth=-1), "depth", -1, "0 to 64 for strided"),
+        (lambda: OpSpec.parse("scatter_rows_f32_i64_r3a1_add"), "operator", "scatter_rows", "scatter, scatter_elem"),
+        (lambda: OpSpec.parse("scatter_nd_f33_i64_r3k1_add"), "dtype", "f33", "one of bool, u8"),
+        (lambda: OpSpec.parse("scatter_nd_f32_x_r3k1_add"), "index", "x", "one of bool, u8"),
+        (lambda: OpSpec.parse("scatter_nd_f32_i64_r3a1_add"), "spec", "scatter_nd_f32_i64_r3a1_add", "r<rank>k<num"),
+        (lambda: OpSpec.parse("rubbish"), "spec", "rubbish", "<operator>_<dtype>_<index dtype>_r<rank>"),
+        (lambda: KernelSpec.parse("rubbish"), "kernel", "rubbish", r"<rows\|wide_rows\|"),
+        (lambda: KernelSpec.parse("rows_f32_i64_k1_add"), "kernel", "rows_f32_i64_k1_add", r"\[_k<depth>\]"),
+        (lambda: KernelSpec.parse("strided_f32_i64_add"), "kernel", "strided_f32_i64_add", r"\[_k<depth>\]"),
+        (lambda: KernelSpec.parse("rows_f33_i64_add"), "element", "f33", "one of bool, u8"),
+        (lambda: KernelSpec.parse("rows_f32_i16_add"), "index", "i16", "one of i32, i64"),
+    ],
+)
+def test_an_error_names_the_field_the_value_and_what_is_allowed(
+    make: Any, field: str, value: object, allowed: str
+) -> None:
+    with pytest.raises(SpecError) as caught:
+        make()
+    error = caught.value
+    assert isinstance(error, ValueError)
+    assert (error.field, error.value) == (field, value)
+    assert re.search(allowed, error.allowed)
+    assert str(error) == f"{field}={value!r}: allowed is {error.allowed}"
+
+
+@pytest.mark.parametrize("kind", sorted({row.kind for row in DTYPES.values()}))
+def test_a_kernel_takes_just_the_kinds_of_its_operation(kind: str) -> None:
+    for element in DTYPES.values():
+        for operation, kinds in OPERATIONS.items():
+            if element.kind == kind and kind in kinds:
+                kernel_spec(element=element, operation=operation)
+            elif element.kind == kind:
+                with pytest.raises(SpecError, match=f"^element='{element}': allowed is a type of kind {kinds[0]}"):
+                    kernel_spec(element=element, operation=operation)
+
+
+# Garbage
+
+
+WORDS = st.sampled_from(
+    ["scatter", "elements", "nd", *DTYPES, *REDUCTIONS, *OPERATIONS, *FORMS, "r2a1", "r2k1", "r0a0", "r65k1", "k0",
+     "k1", "k65", "k064", "opset18", "opset0", "opset9999", "opset", "", " ", "-1", "²", "٣", "\n", "r٣a1", "k²", "i٨"]
+)  # fmt: skip
+GARBAGE = st.one_of(st.text(), st.lists(WORDS, max_size=9).map("_".join))
+
+
+@settings(max_examples=1000)
+@given(GARBAGE)
+@example("scatter_nd_f32_i64_r3k1_add\n")
+@example("rows_f32_i64_add\n")
+@example("scatter_nd_f32_i64_r٣k1_add")
+@example("scatter_nd_f32_i64_r03k1_add")
+@example("scatter_nd_f32_i64_r3k1_add_opset018")
+@example("strided_f32_i64_k01_add")
+@example("strided_f32_i64_k٣_add")
+def test_a_text_names_a_spec_that_is_written_alike_or_nothing(text: str) -> None:
+    for parse in (OpSpec.parse, KernelSpec.parse):
+        try:
+            spec = parse(text)
+        except SpecError as error:
+            assert error.allowed and str(error)
+        else:
+            # an opset may be written that means an older version, or is the default
+            assert re.sub(r"_opset[0-9]+$", "", text) == re.sub(r"_opset[0-9]+$", "", str(spec))
+            assert parse(str(spec)) == spec
+
+
+@given(st.sampled_from([*sorted(DTYPES), "", "f33", "F32", "float32", " f32"]))
+def test_a_tag_is_looked_up_or_refused(tag: str) -> None:
+    if tag in DTYPES:
+        found: DType = dtypes.lookup(tag)
+        assert found.tag == str(found) == tag
+    else:
+        with pytest.raises(SpecError, match=r"^index="):
+            dtypes.lookup(tag, "index")
+
+
+def test_elements_are_the_types_that_tensors_have() -> None:
+    assert [row.tag for row in ELEMENTS] == [tag for tag, row in DTYPES.items() if row.kind != "word"]
+    for row in DTYPES.values():
+        assert not row.onnx or row.numpy.itemsize == row.size
