@@ -88,8 +88,7 @@ def run(chosen: argparse.Namespace) -> int:
 
     found = nodes(chosen.model)
     inputs, expected = load_arrays(chosen.io) if chosen.io else (None, None)
-    as_json = getattr(chosen, "json", False)
-    if not as_json:
+    if not chosen.json:
         rows = [(node.name, str(node.spec or f"({node.reason})")) for node in found]
         lines = terminal.aligned(rows) if rows else ["(no scatter nodes)"]
         print("\n".join((chosen.model.name, *(f"  {line}" for line in lines))))
@@ -98,7 +97,7 @@ def run(chosen: argparse.Namespace) -> int:
         report = run_model(chosen.model, inputs, expected, rtol=chosen.rtol, atol=chosen.atol, progress=progress)
     finally:
         progress.end()
-    if as_json:
+    if chosen.json:
         _print_json(_report(report))
     else:
         terminal.table(HEADERS, report.rows(), whole=2)

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from .digest import sha256
 from .errors import AheadOfTimeError
 
 NAME = "manifest.json"
@@ -75,6 +76,4 @@ def _checked(found: Any, path: Path) -> Manifest:
 
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file."""
-    import hashlib
-
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return sha256(path.read_bytes())
