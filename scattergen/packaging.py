@@ -12,7 +12,7 @@ from .paths import templates
 from .render import environment, render
 
 HEADER = "scattergen.h"
-_LAYOUT = re.compile(r"/\* (?P<comment>layout[^/]*?)\s*\*/\s*enum \{(?P<numbers>[^}]*)\}", re.DOTALL)
+_LAYOUT = re.compile(r"/\* (?P<comment>layout.*?)\s*\*/\s*enum \{(?P<numbers>[^}]*)\}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

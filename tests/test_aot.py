@@ -8,14 +8,19 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from ahead import EXAMPLES, OUTPUT, ROOT, SPEC, good, python, run, scattergen
 
-from scattergen import aot, manifest, toolchain
+import scattergen as scattergen_package
+from scattergen import aot, manifest, packaging, standard, toolchain
 from scattergen.config import Settings
 from scattergen.errors import AheadOfTimeError, SpecError
+from scattergen.kernel import FORMS
 from scattergen.lower import variants
+from scattergen.render import render
 from scattergen.spec import OpSpec
 from scattergen.wanted import gather
 
@@ -243,6 +248,38 @@ assert call(out, data, indices, updates, np.array([2, 3, 4, 8, 4, 3, 3])) == -1
 print(*out.astype(int))
 """
     assert good(python(code)).split() == OUTPUT.split()
+
+
+def test_the_header_names_the_numbers_of_every_form() -> None:
+    kernels = {kernel.form.name: kernel for kernel in standard.kernels()}
+    assert set(kernels) == set(FORMS), "the standard set lacks a form"
+    for kernel in kernels.values():
+        found = packaging.form_layout(kernel, render(kernel))
+        assert found.comment[0].startswith("layout")
+        assert "TOTAL" in found.numbers
+        assert len(set(found.numbers)) == len(found.numbers) > 2
+
+
+@pytest.mark.parametrize(
+    ("call", "form", "layout"),
+    [
+        # The table of docs/ahead-of-time.md, with B = 3, A = 4, size = 5, n = 2, and k = 2 of dims (3, 5), L = 4.
+        (("scatter_elements", (3, 5), (3, 2), 1), "rows", (3, 2, 5, 15, 5, 2, 2)),
+        (("scatter_elements", (3, 5, 4), (3, 2, 4), 1), "lanes", (3, 2, 4, 5, 60, 20, 4, 8, 4, 8, 4, 4)),
+        (("scatter_nd", (3, 5, 4), (2, 2), None), "slices", (1, 2, 4, 60, 60, 0, 2, 0, 4, 3, 5, 20, 4)),
+        (("scatter_nd", (3, 5), (2, 2), None), "elements", (2, 15, 3, 5, 5, 1)),
+        (("scatter_elements", (5,), (2,), 0), "elements", (2, 5, 5, 1)),
+    ],
+)
+def test_layouts_are_those_of_the_guide(call: tuple[Any, ...], form: str, layout: tuple[int, ...]) -> None:
+    operator, data, indices, axis = call
+    updates = indices if axis is not None else (*indices[:-1], *data[indices[-1] :])
+    arrays = (np.zeros(data, np.float32), np.zeros(indices, np.int64), np.zeros(updates, np.float32))
+    place = () if axis is None else (axis,)
+    found = scattergen_package.explain(
+        getattr(scattergen_package, operator), *arrays, *place, reduction="add", threads=1
+    )
+    assert (found.form, found.layout) == (form, layout)
 
 
 def test_lists_have_products(tmp_path: Path) -> None:
