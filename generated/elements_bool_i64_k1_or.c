@@ -60,7 +60,7 @@ static int64_t failed(const void *indices, const int64_t *layout)
 }
 
 /* How far ahead of the work targets are fetched, and what is read in order; one in a block has to be near. */
-enum { AHEAD = 16, FAR_AHEAD = 2048 };
+enum { AHEAD = 16, FAR_AHEAD = 4096 };
 
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads)
