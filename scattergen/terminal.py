@@ -27,9 +27,8 @@ def c_source(text: str) -> None:
     """Print C as it is, on a terminal in colours."""
     syntax, console = _rich("syntax"), _rich("console")
     if syntax and console:
-        console.Console().print(
-            syntax.Syntax(text.removesuffix("\n"), "c", background_color="default"), soft_wrap=True, end=""
-        )
+        code = syntax.Syntax(text.removesuffix("\n"), "c", background_color="default")
+        console.Console().print(code, soft_wrap=True, end="")
     else:
         sys.stdout.write(text)
 
