@@ -134,7 +134,7 @@ def test_the_sweep_has_every_type_reduction_and_operator() -> None:
 
 
 def result(micros: float, verdict: str = "") -> dict[str, Any]:
-    return {"verdict": verdict, "seconds": [micros / 1e6], "median": micros / 1e6}
+    return {"verdict": verdict, "seconds": [micros / 1e6], "median": micros / 1e6, "least": micros / 2e6}
 
 
 @pytest.fixture
@@ -162,6 +162,8 @@ def test_figures_and_means(run: record.Record) -> None:
     text = report.table(run)
     assert "geometric mean 1.00x the best correct peer, least 0.50x, ahead on 1 of 2" in text
     assert "geometric mean 1.94x the time of the least traffic" in text
+    assert text.splitlines()[2].split()[:2] == ["big-b", "10.0"]
+    assert report.table(run, by="least").splitlines()[2].split()[:2] == ["big-b", "5.00"]
 
 
 def test_a_wrong_peer_is_no_peer(run: record.Record) -> None:
