@@ -15,9 +15,8 @@ import functools
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from . import cache_entry, cache_root, flights, log, machine, toolchain, trials
 from .cache import Store
@@ -35,8 +34,7 @@ HEADER = "scattergen.h"
 _GENERATOR = ("dtypes.py", "kernel.py", "loops.py", "lower.py", "render.py")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
+class Built(NamedTuple):
     """A library that may be loaded, its C source beside it, and how it came about (in `seconds`)."""
 
     library: Path

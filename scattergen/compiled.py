@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +18,7 @@ from .progress import Done
 from .spec import OpSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(NamedTuple):
     """One of the kernels that calls of a spec may need."""
 
     spec: KernelSpec
@@ -98,6 +96,8 @@ def compile_all(
     compilers run at a time, by default as many as there are cores to use. `on_done` is called in this
     thread for every kernel that is there. Raises as `compile` does, once the compilers that run have ended.
     """
+    from concurrent.futures import ThreadPoolExecutor, as_completed  # imports logging: not for `import scattergen`
+
     asked = [OpSpec.parse(spec) if isinstance(spec, str) else spec for spec in specs]
     needed = {spec: lower.variants(spec) for spec in asked}
     kernels = dict.fromkeys(kernel for variants in needed.values() for kernel in variants)

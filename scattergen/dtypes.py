@@ -5,9 +5,8 @@ A kernel that only moves elements needs their width and no type: those are the `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .errors import DTypeError, SpecError
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 Kind = Literal["bool", "unsigned", "signed", "float", "half", "complex", "word"]
 
 
-@dataclass(frozen=True)
-class DType:
+class DType(NamedTuple):
     """One element type. ``half`` is a float whose arithmetic type is wider than its storage."""
 
     tag: str
@@ -39,19 +37,24 @@ class DType:
     def __hash__(self) -> int:  # that of all fields takes long, and plans are looked up by specs
         return hash(self.tag)
 
-    @cached_property
+    @property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy dtype; for bfloat16 that of ``ml_dtypes``."""
-        import numpy as np
+        return _numpy(self.numpy_name)
 
-        if self.numpy_name != "bfloat16":
-            return np.dtype(self.numpy_name)
-        try:
-            import ml_dtypes
-        except ImportError:
-            raise DTypeError("bfloat16 arrays need the ml_dtypes package: pip install ml_dtypes") from None
-        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-        return found
+
+@cache
+def _numpy(name: str) -> np.dtype[Any]:
+    import numpy as np
+
+    if name != "bfloat16":
+        return np.dtype(name)
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise DTypeError("bfloat16 arrays need the ml_dtypes package: pip install ml_dtypes") from None
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found
 
 
 DTYPES: dict[str, DType] = {

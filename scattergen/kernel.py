@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from . import dtypes
 from .dtypes import DType, Kind
@@ -17,8 +17,7 @@ from .errors import SpecError
 from .spec import MAX_RANK, NUMBER
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """A loop form: what its loops look like, and which template writes them."""
 
     name: str
@@ -64,7 +63,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
 """What a kernel does with an old value and an update, and the kinds of elements that have it."""
 
 _NAMES = "|".join(sorted(FORMS, key=len, reverse=True))
-_TEXT = re.compile(
+_TEXT = (
     rf"(?P<form>{_NAMES})_(?P<element>[a-z]+[0-9]*)_(?P<index>i[0-9]+)(_k(?P<depth>{NUMBER}))?_(?P<operation>[a-z]+)"
 )
 
@@ -131,7 +130,7 @@ class KernelSpec:
     @classmethod
     def parse(cls, text: str) -> KernelSpec:
         """Return the kernel spec that `text` names; raise `SpecError` that says what is wrong with it."""
-        match = _TEXT.fullmatch(text)
+        match = re.fullmatch(_TEXT, text)
         if match is None or (match["depth"] is not None) != FORMS[match["form"]].has_depth:
             raise SpecError("kernel", text, f"<{'|'.join(FORMS)}>_<element>_<index type>[_k<depth>]_<operation>")
         return cls(

@@ -14,9 +14,8 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _abi
 from .errors import CacheError
@@ -31,8 +30,7 @@ MISALIGNED = -2
 Invoke = Callable[[Any, Any, Any, Any, Any, Any], int]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Loaded:
+class Loaded(NamedTuple):
     """An open library's kernel. Libraries are never closed: a plan may hold their functions."""
 
     name: str

@@ -14,7 +14,6 @@ loops keep their order; all others may be reordered freely. Strides are in bytes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 _WHOLE = 1 << 63
@@ -37,8 +36,7 @@ class Component(NamedTuple):
     stride: int
 
 
-@dataclass(frozen=True, slots=True)
-class Nest:
+class Nest(NamedTuple):
     """Loops, outermost first, and the index components read at each step."""
 
     loops: tuple[Loop, ...]

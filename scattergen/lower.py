@@ -15,7 +15,7 @@ moves both; what stands in brackets may be missing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .dtypes import DTYPES, DType
 from .kernel import FORMS, KernelSpec
@@ -27,8 +27,7 @@ Layout = tuple[int, ...]
 _MISSING = Loop(1, 0, 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Loops:
+class Loops(NamedTuple):
     """A nest of at most three loops, strides in elements; a missing loop is one step."""
 
     outer: Loop

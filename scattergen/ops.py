@@ -6,8 +6,7 @@ gated by the version that has the attribute (ScatterElements-13's text describes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from .dtypes import ELEMENTS, INDEX_TYPES, DType
 from .errors import SpecError
@@ -17,8 +16,7 @@ REDUCTIONS: tuple[str, ...] = ("none", "add", "mul", "max", "min")
 _BEFORE_13 = tuple(row for row in ELEMENTS if row.tag != "bf16")
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """An operator as it stands from opset `since` on, until its next version."""
 
     since: int
@@ -28,8 +26,7 @@ class Version:
     index_types: tuple[DType, ...] = INDEX_TYPES
 
 
-@dataclass(frozen=True, slots=True)
-class Op:
+class Op(NamedTuple):
     """An ONNX operator: its name there, its name here, and its versions, oldest first."""
 
     name: str

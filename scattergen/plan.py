@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import build, config, loader, log, loops, lower, machine, prebuilt, schedule, threads
 from .arrays import Arguments, Array
@@ -26,8 +25,7 @@ MOST_PLANS = 4096
 """Signatures kept; when there are more, all are forgotten and made again as they come."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
+class Ready(NamedTuple):
     """A kernel that can be called."""
 
     spec: KernelSpec
@@ -40,8 +38,7 @@ class Ready:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(NamedTuple):
     """What calls of one signature share; without `ready` the reference answers them."""
 
     form: str

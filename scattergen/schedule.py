@@ -7,7 +7,7 @@ arrays or C. Every schedule of a form gives the same bits; they differ in what t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .dtypes import DType
 from .lower import LAYOUTS, Layout, Loops
@@ -31,8 +31,7 @@ THREAD_PAYS = 64 << 10
 """Bytes of traffic that pay for one more thread: waking it costs about 2 µs, moving these some 5."""
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(NamedTuple):
     """What the machine has for one call."""
 
     threads: int
@@ -43,8 +42,7 @@ class Machine:
     """Bytes of the last cache, shared by the cores."""
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(NamedTuple):
     """A call as the choice sees it."""
 
     loops: Loops
@@ -77,8 +75,7 @@ class Work:
         return 4 if self.element.kind == "half" else self.element.size
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """The form of the kernel, what it finds in `layout`, and its threads."""
 
     form: str

@@ -21,7 +21,8 @@ MAX_RANK = 64
 NUMBER = "(?:0|[1-9][0-9]{0,3})"
 """A pattern of whole numbers that has one text for each: no leading zeros, no digits of other scripts."""
 
-_TEXT = re.compile(
+# Patterns are compiled when a text is first parsed: most processes never do.
+_TEXT = (
     r"(?P<op>[a-z_]+?)_(?P<dtype>[a-z]+[0-9]*)_(?P<index>[a-z]+[0-9]*)"
     rf"_r(?P<rank>{NUMBER})(?P<letter>[ak])(?P<place>{NUMBER})_(?P<reduction>[a-z]+)(_opset(?P<opset>{NUMBER}))?"
 )
@@ -79,7 +80,7 @@ class OpSpec:
     @classmethod
     def parse(cls, text: str) -> OpSpec:
         """Return the spec that `text` names; raise `SpecError` that says what is wrong with it."""
-        match = _TEXT.fullmatch(text)
+        match = re.fullmatch(_TEXT, text)
         if match is None:
             raise SpecError("spec", text, GRAMMAR)
         if match["op"] not in OPS:

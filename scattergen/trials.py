@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from . import toolchain
 from .config import Settings
@@ -15,8 +15,7 @@ _OPTIONAL: dict[str, str] = {"-fopenmp": "openmp", "-march=native": "native"}
 """Flags that a kernel can be built without, and the name under which a refusal is remembered."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """A build that worked: with which flags, in how many seconds, and what had to be left out for it."""
 
     flags: tuple[str, ...]
