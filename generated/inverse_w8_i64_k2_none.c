@@ -92,40 +92,47 @@ static int note(uint32_t *restrict last, int64_t first, int64_t end, const index
     return 0;
 }
 
+/* Write the rows of the output that are the share of thread `me` of `all`, each once.
+ * Nonzero when an index is out of bounds. */
+static int share(void *out, const void *data, const void *indices, const void *updates,
+                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
+{
+    const int64_t length = layout[LENGTH], rows = layout[TOTAL] / length, update_step = layout[UPDATE_STEP];
+    const int64_t first = rows * me / all, end = rows * (me + 1) / all;
+    const element *from = data, *update = updates;
+    uint32_t *last = (uint32_t *)scratch + first + me;
+    element *o = out;
+    memset(last, 0, (size_t)(end - first + 1) * sizeof *last);
+    if (note(last, first, end, indices, layout))
+        return 1;
+    for (int64_t row = first, kept = first; row <= end; row++) {
+        const uint32_t number = row < end ? last[row - first] : 0;
+        if (row + AHEAD < end && last[row - first + AHEAD])
+            __builtin_prefetch(update + (last[row - first + AHEAD] - 1) * update_step);
+        if (number || row == end) { /* what no tuple named since the last one stays, in one piece */
+            if (from && kept < row)
+                memcpy(o + kept * length, from + kept * length, (size_t)((row - kept) * length) * sizeof *o);
+            kept = row + 1;
+        }
+        if (number)
+            memcpy(o + row * length, update + (number - 1) * update_step, (size_t)length * sizeof *o);
+    }
+    return 0;
+}
+
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads)
 {
-    const int64_t length = layout[LENGTH], rows = layout[TOTAL] / length, update_step = layout[UPDATE_STEP];
-    const element *from = data, *update = updates;
-    element *o = out;
     int bad = 0;
-    (void)threads;
 #ifdef _OPENMP
-#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : bad)
-#endif
-    {
-        int64_t first = 0, end = rows;
-        uint32_t *last = scratch;
-#ifdef _OPENMP
-        first = rows * omp_get_thread_num() / omp_get_num_threads();
-        end = rows * (omp_get_thread_num() + 1) / omp_get_num_threads();
-        last += first + omp_get_thread_num();
-#endif
-        memset(last, 0, (size_t)(end - first + 1) * sizeof *last);
-        bad = note(last, first, end, indices, layout);
-        for (int64_t row = first, kept = first; row <= end && !bad; row++) {
-            const uint32_t number = row < end ? last[row - first] : 0;
-            if (row + AHEAD < end && last[row - first + AHEAD])
-                __builtin_prefetch(update + (last[row - first + AHEAD] - 1) * update_step);
-            if (number || row == end) { /* what no tuple named since the last one stays, in one piece */
-                if (from && kept < row)
-                    memcpy(o + kept * length, from + kept * length, (size_t)((row - kept) * length) * sizeof *o);
-                kept = row + 1;
-            }
-            if (number)
-                memcpy(o + row * length, update + (number - 1) * update_step, (size_t)length * sizeof *o);
-        }
+    if (threads > 1) {
+#pragma omp parallel num_threads(threads) reduction(| : bad)
+        bad |= share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads());
+        return bad ? failed(indices, layout) : -1;
     }
+#endif
+    (void)threads;
+    bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     return bad ? failed(indices, layout) : -1;
 }
 

@@ -5,6 +5,10 @@
 
 #include "scattergen.h"
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 typedef double element;
 typedef int64_t index_type;
 
@@ -102,40 +106,57 @@ static int64_t failed(const void *indices, const int64_t *layout)
     return position < 0 ? 0 : position;
 }
 
-static int64_t run(void *out, const void *data, const void *indices, const void *updates,
-                   const int64_t *layout, void *scratch, int32_t threads)
+/* Copy some columns of `size` rows. */
+static void copy(element *restrict to, const element *restrict from, int64_t step, int64_t size, int64_t columns)
+{
+    const int64_t rows = columns == step ? 1 : size, n = columns == step ? size * columns : columns;
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(to + r * step, from + r * step, (size_t)n * sizeof *to);
+}
+
+/* Apply the updates of the columns that are the share of thread `me` of `all`, tile by tile.
+ * Nonzero when an index is out of bounds. */
+static int share(void *out, const void *data, const void *indices, const void *updates,
+                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
 {
     const int64_t outers = layout[OUTER], inner = layout[INNER], size = layout[SIZE], total = layout[TOTAL];
     const int64_t out_outer = layout[OUT_OUTER], out_axis = layout[OUT_AXIS], width = layout[WIDTH];
     const int64_t tiles = (inner + width - 1) / width;
-    const int copies_columns = data && outers * size * inner == total;
     int bad = 0;
-    (void)scratch, (void)threads;
-    if (data && !copies_columns) {
-        memcpy(out, data, (size_t)total * sizeof(element));
-        data = NULL;
+    (void)scratch;
+    for (int64_t t = outers * tiles * me / all; t < outers * tiles * (me + 1) / all; t++) {
+        const int64_t outer = t / tiles, c = t % tiles * width, columns = least(width, inner - c);
+        const int64_t copied = c + columns == inner ? out_axis - c : columns; /* what indices has no column for, too */
+        const index_type *index = (const index_type *)indices + outer * layout[INDEX_OUTER] + c;
+        const element *update = (const element *)updates + outer * layout[UPDATE_OUTER] + c;
+        const element *from = data ? (const element *)data + outer * out_outer + c : NULL;
+        element *o = (element *)out + outer * out_outer + c;
+        if (from)
+            copy(o, from, out_axis, size, copied);
+        bad |= apply_tile(o, out_axis, index, update, columns, layout);
+        if (from && t % tiles == tiles - 1 && size * out_axis < out_outer)
+            memcpy(o - c + size * out_axis, from - c + size * out_axis,
+                   (size_t)(out_outer - size * out_axis) * sizeof *o);
     }
+    if (data && me == 0) /* outer steps of data that indices has none for */
+        memcpy((element *)out + outers * out_outer, (const element *)data + outers * out_outer,
+               (size_t)(total - outers * out_outer) * sizeof(element));
+    return bad;
+}
+
+static int64_t run(void *out, const void *data, const void *indices, const void *updates,
+                   const int64_t *layout, void *scratch, int32_t threads)
+{
+    int bad = 0;
 #ifdef _OPENMP
-#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : bad)
-#endif
-    {
-#ifdef _OPENMP
-#pragma omp for schedule(static)
-#endif
-        for (int64_t t = 0; t < outers * tiles; t++) {
-            const int64_t outer = t / tiles, c = t % tiles * width, columns = least(width, inner - c);
-            const index_type *index = (const index_type *)indices + outer * layout[INDEX_OUTER] + c;
-            const element *update = (const element *)updates + outer * layout[UPDATE_OUTER] + c;
-            const element *from = data ? (const element *)data + outer * out_outer + c : NULL;
-            element *o = (element *)out + outer * out_outer + c;
-            if (from && columns == out_axis)
-                memcpy(o, from, (size_t)(size * out_axis) * sizeof *o);
-            else if (from)
-                for (int64_t r = 0; r < size; r++)
-                    memcpy(o + r * out_axis, from + r * out_axis, (size_t)columns * sizeof *o);
-            bad |= apply_tile(o, out_axis, index, update, columns, layout);
-        }
+    if (threads > 1) {
+#pragma omp parallel num_threads(threads) reduction(| : bad)
+        bad |= share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads());
+        return bad ? failed(indices, layout) : -1;
     }
+#endif
+    (void)threads;
+    bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     return bad ? failed(indices, layout) : -1;
 }
 

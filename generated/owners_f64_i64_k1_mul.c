@@ -107,7 +107,8 @@ static int64_t round_of(int64_t threads)
 static int64_t scratch_bytes(const int64_t *layout, int32_t threads)
 {
     (void)layout;
-    return 2 * round_of(least(threads, MOST_THREADS)) * (int64_t)sizeof(entry);
+    const int64_t lengths = 2 * MOST_THREADS * MOST_THREADS * (int64_t)sizeof(int64_t);
+    return lengths + 2 * round_of(least(threads, MOST_THREADS)) * (int64_t)sizeof(entry);
 }
 
 /* Append n tuples to the lists of their owners, `room` entries apart. A hash gives the lines of the output to owners,
@@ -138,57 +139,62 @@ static void deal(entry *restrict lists, int64_t room, int64_t *restrict length, 
             (entry){(uint32_t)offset[i], (uint32_t)(number + i)};
 }
 
-static int64_t run(void *out, const void *data, const void *indices, const void *updates,
-                   const int64_t *layout, void *scratch, int32_t threads)
+/* Round by round: check and list a share of the tuples, wait for all, apply what is listed for thread `me`.
+ * Nonzero when an index is out of bounds. */
+static int share(void *out, const void *data, const void *indices, const void *updates,
+                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
 {
     const int64_t count = layout[COUNT], total = layout[TOTAL], *size = layout + SIZES, *stride = size + DEPTH;
     const int64_t length = layout[LENGTH], index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
-    int64_t lengths[2][MOST_THREADS][MOST_THREADS];
+    const int64_t first = total * me / all, end = total * (me + 1) / all, room = room_of(all);
+    int64_t (*lengths)[MOST_THREADS][MOST_THREADS] = scratch; /* of the lists of two rounds, by whose and for whom */
+    entry *rounds = (entry *)(lengths + 2);
     element *o = out;
-    int bad = 0;
-    (void)threads;
-#ifdef _OPENMP
-#pragma omp parallel num_threads((int)least(threads, MOST_THREADS)) reduction(| : bad)
-#endif
-    {
-        int64_t me = 0, owners = 1, offset[BLOCK];
-#ifdef _OPENMP
-        me = omp_get_thread_num();
-        owners = omp_get_num_threads();
-#endif
-        const int64_t first = total * me / owners, end = total * (me + 1) / owners, room = room_of(owners);
-        int64_t share;
-        int turn = 0;
-        if (data)
-            memcpy(o + first, (const element *)data + first, (size_t)(end - first) * sizeof *o);
-        for (int64_t done = 0; done < count; done += owners * share, turn = !turn) {
-            share = least(room, (count - done + owners - 1) / owners);
-            entry *lists = (entry *)scratch + turn * round_of(owners);
-            const element *update = (const element *)updates + done * update_step;
-            const int64_t mine_ends = least((me + 1) * share, count - done);
-            memset(lengths[turn][me], 0, sizeof lengths[turn][me]);
-            for (int64_t k = me * share; k < mine_ends; k += BLOCK) {
-                const int64_t n = least(BLOCK, mine_ends - k);
-                const index_type *index = (const index_type *)indices + (done + k) * index_step;
-                if (offsets(offset, index, index_step, n, size, stride)) {
-                    bad = 1;
-                    break;
-                }
-                deal(lists + me * owners * room, room, lengths[turn][me], owners, offset, n, k);
-            }
+    int64_t offset[BLOCK], each;
+    int bad = 0, turn = 0;
+    if (data)
+        memcpy(o + first, (const element *)data + first, (size_t)(end - first) * sizeof *o);
+    for (int64_t done = 0; done < count; done += all * each, turn = !turn) {
+        each = least(room, (count - done + all - 1) / all);
+        entry *lists = rounds + turn * round_of(all);
+        const element *update = (const element *)updates + done * update_step;
+        const int64_t mine_end = least((me + 1) * each, count - done);
+        memset(lengths[turn][me], 0, sizeof lengths[turn][me]);
+        for (int64_t k = me * each; k < mine_end && !bad; k += BLOCK) {
+            const int64_t n = least(BLOCK, mine_end - k);
+            bad = offsets(offset, (const index_type *)indices + (done + k) * index_step, index_step, n, size, stride);
+            if (!bad)
+                deal(lists + me * all * room, room, lengths[turn][me], all, offset, n, k);
+        }
 #ifdef _OPENMP
 #pragma omp barrier
 #endif
-            for (int64_t from = 0; from < owners; from++) {
-                const entry *e = lists + (from * owners + me) * room, *last = e + lengths[turn][from][me];
-                for (; e < last; e++) {
-                    fetch(o + e[AHEAD].offset, length);
-                    fetch(update + e[AHEAD].number * update_step, length);
-                    apply_slice(o + e->offset, update + e->number * update_step, length);
-                }
+        for (int64_t from = 0; from < all; from++) {
+            const entry *e = lists + (from * all + me) * room, *last = e + lengths[turn][from][me];
+            for (; e < last; e++) {
+                fetch(o + e[AHEAD].offset, length);
+                fetch(update + e[AHEAD].number * update_step, length);
+                apply_slice(o + e->offset, update + e->number * update_step, length);
             }
         }
     }
+    return bad;
+}
+
+static int64_t run(void *out, const void *data, const void *indices, const void *updates,
+                   const int64_t *layout, void *scratch, int32_t threads)
+{
+    int bad = 0;
+    threads = threads < MOST_THREADS ? threads : MOST_THREADS;
+#ifdef _OPENMP
+    if (threads > 1) {
+#pragma omp parallel num_threads(threads) reduction(| : bad)
+        bad |= share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads());
+        return bad ? failed(indices, layout) : -1;
+    }
+#endif
+    (void)threads;
+    bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     return bad ? failed(indices, layout) : -1;
 }
 

@@ -5,6 +5,10 @@
 
 #include "scattergen.h"
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 typedef double element;
 typedef int64_t index_type;
 
@@ -72,32 +76,42 @@ static int apply_row(element *restrict row, const index_type *restrict index, co
     return 0;
 }
 
-static int64_t run(void *out, const void *data, const void *indices, const void *updates,
-                   const int64_t *layout, void *scratch, int32_t threads)
+/* Copy every row that is the share of thread `me` of `all`, and apply its updates.
+ * Nonzero when an index is out of bounds. */
+static int share(void *out, const void *data, const void *indices, const void *updates,
+                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
 {
     const int64_t rows = layout[ROWS], count = layout[COUNT], size = layout[SIZE], total = layout[TOTAL];
     const int64_t out_row = layout[OUT_ROW];
     int bad = 0;
-    (void)scratch, (void)threads;
-#ifdef _OPENMP
-#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : bad)
-#endif
-    {
-#ifdef _OPENMP
-#pragma omp for schedule(static)
-#endif
-        for (int64_t row = 0; row < rows; row++) {
-            const index_type *index = (const index_type *)indices + row * layout[INDEX_ROW];
-            const element *update = (const element *)updates + row * layout[UPDATE_ROW];
-            element *o = (element *)out + row * out_row;
-            if (data)
-                memcpy(o, (const element *)data + row * out_row, (size_t)out_row * sizeof *o);
-            bad |= apply_row(o, index, update, count, size);
-        }
+    (void)scratch;
+    for (int64_t row = rows * me / all; row < rows * (me + 1) / all; row++) {
+        const index_type *index = (const index_type *)indices + row * layout[INDEX_ROW];
+        const element *update = (const element *)updates + row * layout[UPDATE_ROW];
+        element *o = (element *)out + row * out_row;
+        if (data)
+            memcpy(o, (const element *)data + row * out_row, (size_t)out_row * sizeof *o);
+        bad |= apply_row(o, index, update, count, size);
     }
-    if (data)
+    if (data && me == 0) /* rows of data that indices has none for */
         memcpy((element *)out + rows * out_row, (const element *)data + rows * out_row,
                (size_t)(total - rows * out_row) * sizeof(element));
+    return bad;
+}
+
+static int64_t run(void *out, const void *data, const void *indices, const void *updates,
+                   const int64_t *layout, void *scratch, int32_t threads)
+{
+    int bad = 0;
+#ifdef _OPENMP
+    if (threads > 1) {
+#pragma omp parallel num_threads(threads) reduction(| : bad)
+        bad |= share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads());
+        return bad ? failed(indices, layout) : -1;
+    }
+#endif
+    (void)threads;
+    bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     return bad ? failed(indices, layout) : -1;
 }
 

@@ -105,37 +105,44 @@ static int apply_range(element *out, const index_type *index, const element *upd
     return 0;
 }
 
+/* Copy a range of the output, that of thread `me` of `all`, and apply the part of every slice that lies in it.
+ * Nonzero when an index is out of bounds. */
+static int share(void *out, const void *data, const void *indices, const void *updates,
+                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
+{
+    const int64_t outers = layout[OUTER], total = layout[TOTAL], out_outer = layout[OUT_OUTER];
+    const int64_t first = total * me / all, end = total * (me + 1) / all;
+    /* an output that the caller gave may reach beyond its number of elements, and before its first */
+    const int64_t lowest = me > 0 ? first : INT64_MIN, beyond = me < all - 1 ? end : INT64_MAX;
+    int bad = 0;
+    (void)scratch;
+    if (data)
+        memcpy((element *)out + first, (const element *)data + first, (size_t)(end - first) * sizeof(element));
+    for (int64_t outer = 0; outer < outers; outer++) {
+        const int64_t base = outer * out_outer;
+        if (outers > 1 && (base + out_outer <= lowest || base >= beyond))
+            continue;
+        bad |= apply_range((element *)out + base, (const index_type *)indices + outer * layout[INDEX_OUTER],
+                           (const element *)updates + outer * layout[UPDATE_OUTER],
+                           lowest == INT64_MIN ? lowest : lowest - base,
+                           beyond == INT64_MAX ? beyond : beyond - base, layout);
+    }
+    return bad;
+}
+
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads)
 {
-    const int64_t outers = layout[OUTER], total = layout[TOTAL], out_outer = layout[OUT_OUTER];
     int bad = 0;
-    (void)scratch, (void)threads;
 #ifdef _OPENMP
-#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : bad)
-#endif
-    {
-        /* each thread has a range of the output: it copies that, and does its part of every slice */
-        int64_t first = 0, end = total, lowest = INT64_MIN, beyond = INT64_MAX;
-#ifdef _OPENMP
-        const int64_t me = omp_get_thread_num(), all = omp_get_num_threads();
-        first = total * me / all;
-        end = total * (me + 1) / all;
-        lowest = me > 0 ? first : lowest;
-        beyond = me < all - 1 ? end : beyond;
-#endif
-        if (data)
-            memcpy((element *)out + first, (const element *)data + first, (size_t)(end - first) * sizeof(element));
-        for (int64_t outer = 0; outer < outers; outer++) {
-            const int64_t base = outer * out_outer;
-            if (outers > 1 && (base + out_outer <= lowest || base >= beyond))
-                continue;
-            bad |= apply_range((element *)out + base, (const index_type *)indices + outer * layout[INDEX_OUTER],
-                               (const element *)updates + outer * layout[UPDATE_OUTER],
-                               lowest == INT64_MIN ? lowest : lowest - base,
-                               beyond == INT64_MAX ? beyond : beyond - base, layout);
-        }
+    if (threads > 1) {
+#pragma omp parallel num_threads(threads) reduction(| : bad)
+        bad |= share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads());
+        return bad ? failed(indices, layout) : -1;
     }
+#endif
+    (void)threads;
+    bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     return bad ? failed(indices, layout) : -1;
 }
 

@@ -99,6 +99,14 @@ static int64_t failed(const void *indices, const int64_t *layout)
     return position < 0 ? 0 : position;
 }
 
+/* Copy some columns of `size` rows. */
+static void copy(element *restrict to, const element *restrict from, int64_t step, int64_t size, int64_t columns)
+{
+    const int64_t rows = columns == step ? 1 : size, n = columns == step ? size * columns : columns;
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(to + r * step, from + r * step, (size_t)n * sizeof *to);
+}
+
 /* Copy some columns of `size` rows into a tile. */
 static void pack(element *restrict tile, const element *restrict from, int64_t step, int64_t size, int64_t columns)
 {
@@ -121,39 +129,51 @@ static int64_t tile_bytes(const int64_t *layout)
     return (layout[SIZE] * layout[WIDTH] * (int64_t)sizeof(element) + LINE - 1) / LINE * LINE;
 }
 
-static int64_t run(void *out, const void *data, const void *indices, const void *updates,
-                   const int64_t *layout, void *scratch, int32_t threads)
+/* Apply the updates of the columns that are the share of thread `me` of `all`, tile by tile.
+ * Nonzero when an index is out of bounds. */
+static int share(void *out, const void *data, const void *indices, const void *updates,
+                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
 {
     const int64_t outers = layout[OUTER], inner = layout[INNER], size = layout[SIZE], total = layout[TOTAL];
     const int64_t out_outer = layout[OUT_OUTER], out_axis = layout[OUT_AXIS], width = layout[WIDTH];
     const int64_t tiles = (inner + width - 1) / width;
-    const int copies_columns = data && outers * size * inner == total;
     int bad = 0;
-    (void)scratch, (void)threads;
-    if (data && !copies_columns) {
-        memcpy(out, data, (size_t)total * sizeof(element));
-        data = NULL;
+    element *tile = (element *)((char *)scratch + me * tile_bytes(layout));
+    for (int64_t t = outers * tiles * me / all; t < outers * tiles * (me + 1) / all; t++) {
+        const int64_t outer = t / tiles, c = t % tiles * width, columns = least(width, inner - c);
+        const int64_t copied = c + columns == inner ? out_axis - c : columns; /* what indices has no column for, too */
+        const index_type *index = (const index_type *)indices + outer * layout[INDEX_OUTER] + c;
+        const element *update = (const element *)updates + outer * layout[UPDATE_OUTER] + c;
+        const element *from = data ? (const element *)data + outer * out_outer + c : NULL;
+        element *o = (element *)out + outer * out_outer + c;
+        pack(tile, from ? from : o, out_axis, size, columns);
+        bad |= apply_tile(tile, columns, index, update, columns, layout);
+        unpack(o, tile, out_axis, size, columns);
+        if (from && copied > columns)
+            copy(o + columns, from + columns, out_axis, size, copied - columns);
+        if (from && t % tiles == tiles - 1 && size * out_axis < out_outer)
+            memcpy(o - c + size * out_axis, from - c + size * out_axis,
+                   (size_t)(out_outer - size * out_axis) * sizeof *o);
     }
+    if (data && me == 0) /* outer steps of data that indices has none for */
+        memcpy((element *)out + outers * out_outer, (const element *)data + outers * out_outer,
+               (size_t)(total - outers * out_outer) * sizeof(element));
+    return bad;
+}
+
+static int64_t run(void *out, const void *data, const void *indices, const void *updates,
+                   const int64_t *layout, void *scratch, int32_t threads)
+{
+    int bad = 0;
 #ifdef _OPENMP
-#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : bad)
-#endif
-    {
-        element *tile = scratch;
-#ifdef _OPENMP
-        tile = (element *)((char *)scratch + omp_get_thread_num() * tile_bytes(layout));
-#pragma omp for schedule(static)
-#endif
-        for (int64_t t = 0; t < outers * tiles; t++) {
-            const int64_t outer = t / tiles, c = t % tiles * width, columns = least(width, inner - c);
-            const index_type *index = (const index_type *)indices + outer * layout[INDEX_OUTER] + c;
-            const element *update = (const element *)updates + outer * layout[UPDATE_OUTER] + c;
-            const element *from = data ? (const element *)data + outer * out_outer + c : NULL;
-            element *o = (element *)out + outer * out_outer + c;
-            pack(tile, from ? from : o, out_axis, size, columns);
-            bad |= apply_tile(tile, columns, index, update, columns, layout);
-            unpack(o, tile, out_axis, size, columns);
-        }
+    if (threads > 1) {
+#pragma omp parallel num_threads(threads) reduction(| : bad)
+        bad |= share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads());
+        return bad ? failed(indices, layout) : -1;
     }
+#endif
+    (void)threads;
+    bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     return bad ? failed(indices, layout) : -1;
 }
 

@@ -29,6 +29,8 @@ class Form(NamedTuple):
     """Whether halves are updated as floats in a copy: not, once between load and store, or step by step."""
     template: str = ""
     """Name of the template where it is not the form's."""
+    threaded: bool = True
+    """Whether its work is shared out to threads."""
     kinds: tuple[Kind, ...] = get_args(Kind)
     """The kinds of elements that the form is for."""
 
@@ -42,12 +44,17 @@ FORMS: dict[str, Form] = {
         Form(
             "tiles", "as lanes, a few columns at a time in a copy that fits the cache", wide="steps", template="lanes"
         ),
-        Form("elements", "one element for every index tuple, applied in order", has_depth=True),
+        Form("elements", "one element for every index tuple, applied in order", has_depth=True, threaded=False),
         Form("slices", "one contiguous slice for every index tuple, applied in order", has_depth=True, wide="once"),
         Form("buckets", "as elements, dealt out to the threads that own them", has_depth=True, template="owners"),
         Form("owners", "as slices, dealt out to the threads that own their targets", has_depth=True, wide="once"),
         Form("inverse", "as slices, each row of the output written once", has_depth=True, kinds=("word",)),
-        Form("strided", "any strides in bytes, one element at a time along the innermost loop", has_depth=True),
+        Form(
+            "strided",
+            "any strides in bytes, one element at a time along the innermost loop",
+            has_depth=True,
+            threaded=False,
+        ),
     )
 }
 

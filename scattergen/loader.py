@@ -128,9 +128,8 @@ def address(array: Any) -> Any:
     return _abi.ffi.from_buffer(array[:0] if array.ndim else array)
 
 
-def from_buffer(array: Any) -> Any:
-    """Return the address of a C-contiguous array; `ValueError` for any other. Keeps the array alive."""
-    return _abi.ffi.from_buffer(array)
+from_buffer: Callable[[Any], Any] = _abi.ffi.from_buffer
+"""Return the address of a C-contiguous array; `ValueError` for any other. Keeps the array alive."""
 
 
 _calls_by_abi = itertools.count(1)
