@@ -35,7 +35,8 @@ def chance() -> np.random.Generator:
 
 def index_add(*arguments: Any, **options: Any) -> Array:
     """Return `scatter_elements` with add."""
-    return scattergen.scatter_elements(*arguments, **options, reduction="add")
+    options["reduction"] = "add"
+    return scattergen.scatter_elements(*arguments, **options)
 
 
 def packed_first(data: Array, indices: Array, updates: Array, axis: int) -> Array:
