@@ -13,6 +13,9 @@ static inline element greater(element old, element update)
     return update > old ? update : old;
 }
 
+/* layout: tuples, elements of the output, then size and stride of the dim of each component */
+enum { COUNT, TOTAL, SIZES, DEPTH = 2 };
+
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.
@@ -38,19 +41,17 @@ static inline int offsets(int64_t *restrict offset, const index_type *restrict i
     return bad < 0;
 }
 
-/* layout: tuples, elements of the output, then size and stride of the dim of each component */
-enum { COUNT, TOTAL, SIZES, DEPTH = 2 };
-
 static int64_t check(const void *indices, const int64_t *layout)
 {
-    const int64_t count = layout[COUNT], *size = layout + SIZES, *stride = size + DEPTH;
-    const index_type *index = indices;
+    const int64_t count = layout[COUNT], step = DEPTH;
+    const int64_t *size = layout + SIZES, *stride = size + DEPTH;
     int64_t offset[BLOCK];
+    const index_type *index = indices;
     for (int64_t k = 0; k < count; k += BLOCK) {
         const int64_t n = count - k < BLOCK ? count - k : BLOCK;
-        if (offsets(offset, index + k * DEPTH, DEPTH, n, size, stride))
+        if (offsets(offset, index + k * step, step, n, size, stride))
             for (int64_t i = k; i < k + n; i++)
-                if (offsets(offset, index + i * DEPTH, DEPTH, 1, size, stride))
+                if (offsets(offset, index + i * step, step, 1, size, stride))
                     return i;
     }
     return -1;
@@ -63,7 +64,7 @@ static int64_t failed(const void *indices, const int64_t *layout)
     return position < 0 ? 0 : position;
 }
 
-/* How far ahead of the work targets are fetched, and what is read in order; one in a block has to be near. */
+/* How far ahead of the work targets are fetched, and what is read in order. */
 enum { AHEAD = 16, FAR_AHEAD = 4096 };
 
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,

@@ -5,11 +5,14 @@
 
 #include "scattergen.h"
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 typedef uint8_t element;
 typedef int64_t index_type;
 
-/* layout: sizes, strides in elements, then size and stride of the dim of each component; OUTER is 1, and every
- * target is one of the TOTAL / LENGTH rows of the output */
+/* layout: sizes, strides in elements, then size and stride of the dim of each component */
 enum {
     OUTER, COUNT, LENGTH, TOTAL, OUT_OUTER, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, SIZES,
     DEPTH = 2
@@ -44,8 +47,8 @@ static int64_t check(const void *indices, const int64_t *layout)
 {
     const int64_t count = layout[COUNT], step = layout[INDEX_STEP];
     const int64_t *size = layout + SIZES, *stride = size + DEPTH;
-    const index_type *index = indices;
     int64_t offset[BLOCK];
+    const index_type *index = indices;
     for (int64_t k = 0; k < count; k += BLOCK) {
         const int64_t n = count - k < BLOCK ? count - k : BLOCK;
         if (offsets(offset, index + k * step, step, n, size, stride))
@@ -63,42 +66,67 @@ static int64_t failed(const void *indices, const int64_t *layout)
     return position < 0 ? 0 : position;
 }
 
-/* The tuple whose slice a row of the output keeps, the last one that names it; -1 where none does. */
+enum { AHEAD = 8 };
+
+/* For every row of the output 1 + the last tuple that names it, or 0; for every thread a place for others' rows. */
 static int64_t scratch_bytes(const int64_t *layout, int32_t threads)
 {
-    (void)threads;
-    return layout[TOTAL] / layout[LENGTH] * (int64_t)sizeof(int32_t);
+    return (layout[TOTAL] / layout[LENGTH] + threads) * (int64_t)sizeof(uint32_t);
+}
+
+/* Note in `last` which tuple comes last for each row in [first, end); nonzero when an index is out of bounds. */
+static int note(uint32_t *restrict last, int64_t first, int64_t end, const index_type *index, const int64_t *layout)
+{
+    const int64_t count = layout[COUNT], length = layout[LENGTH], step = layout[INDEX_STEP];
+    const int64_t *size = layout + SIZES, *stride = size + DEPTH;
+    int64_t offset[BLOCK];
+    for (int64_t k = 0; k < count; k += BLOCK) {
+        const int64_t n = count - k < BLOCK ? count - k : BLOCK;
+        if (offsets(offset, index + k * step, step, n, size, stride))
+            return 1;
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t row = offset[i] / length;
+            last[row >= first && row < end ? row - first : end - first] = (uint32_t)(k + i + 1);
+        }
+    }
+    return 0;
 }
 
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads)
 {
-    const int64_t count = layout[COUNT], length = layout[LENGTH], rows = layout[TOTAL] / length;
-    const int64_t step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
-    const int64_t *size = layout + SIZES, *stride = size + DEPTH;
-    const size_t bytes = (size_t)length * sizeof(element);
-    int32_t *last = scratch;
-    int64_t offset[BLOCK];
+    const int64_t length = layout[LENGTH], rows = layout[TOTAL] / length, update_step = layout[UPDATE_STEP];
+    const element *from = data, *update = updates;
+    element *o = out;
+    int bad = 0;
     (void)threads;
-    memset(last, -1, (size_t)rows * sizeof *last);
-    for (int64_t k = 0; k < count; k += BLOCK) {
-        const int64_t n = count - k < BLOCK ? count - k : BLOCK;
-        if (offsets(offset, (const index_type *)indices + k * step, step, n, size, stride))
-            return failed(indices, layout);
-        for (int64_t i = 0; i < n; i++)
-            last[offset[i] / length] = (int32_t)(k + i);
-    }
 #ifdef _OPENMP
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : bad)
 #endif
-    for (int64_t row = 0; row < rows; row++) {
-        const element *from = last[row] >= 0 ? (const element *)updates + last[row] * update_step
-                              : data         ? (const element *)data + row * length
-                                             : NULL;
-        if (from)
-            memcpy((element *)out + row * length, from, bytes);
+    {
+        int64_t first = 0, end = rows;
+        uint32_t *last = scratch;
+#ifdef _OPENMP
+        first = rows * omp_get_thread_num() / omp_get_num_threads();
+        end = rows * (omp_get_thread_num() + 1) / omp_get_num_threads();
+        last += first + omp_get_thread_num();
+#endif
+        memset(last, 0, (size_t)(end - first + 1) * sizeof *last);
+        bad = note(last, first, end, indices, layout);
+        for (int64_t row = first, kept = first; row <= end && !bad; row++) {
+            const uint32_t number = row < end ? last[row - first] : 0;
+            if (row + AHEAD < end && last[row - first + AHEAD])
+                __builtin_prefetch(update + (last[row - first + AHEAD] - 1) * update_step);
+            if (number || row == end) { /* what no tuple named since the last one stays, in one piece */
+                if (from && kept < row)
+                    memcpy(o + kept * length, from + kept * length, (size_t)((row - kept) * length) * sizeof *o);
+                kept = row + 1;
+            }
+            if (number)
+                memcpy(o + row * length, update + (number - 1) * update_step, (size_t)length * sizeof *o);
+        }
     }
-    return -1;
+    return bad ? failed(indices, layout) : -1;
 }
 
 SCATTERGEN_EXPORT(inverse_w8_i64_k2_none) = {SCATTERGEN_ABI, "inverse_w8_i64_k2_none", check, run, scratch_bytes};

@@ -18,7 +18,7 @@ static inline element either(element old, element update)
     return (old != 0) | (update != 0);
 }
 
-/* layout: sizes, strides in elements, then size and stride of the dim of each component; OUTER is 1 */
+/* layout: sizes, strides in elements, then size and stride of the dim of each component */
 enum {
     OUTER, COUNT, LENGTH, TOTAL, OUT_OUTER, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, SIZES,
     DEPTH = 2
@@ -53,8 +53,8 @@ static int64_t check(const void *indices, const int64_t *layout)
 {
     const int64_t count = layout[COUNT], step = layout[INDEX_STEP];
     const int64_t *size = layout + SIZES, *stride = size + DEPTH;
-    const index_type *index = indices;
     int64_t offset[BLOCK];
+    const index_type *index = indices;
     for (int64_t k = 0; k < count; k += BLOCK) {
         const int64_t n = count - k < BLOCK ? count - k : BLOCK;
         if (offsets(offset, index + k * step, step, n, size, stride))
@@ -72,53 +72,14 @@ static int64_t failed(const void *indices, const int64_t *layout)
     return position < 0 ? 0 : position;
 }
 
-enum { MOST_THREADS = 64, MOST_BLOCKS = 32, AHEAD = 16, LINE = 128 };
+enum { LINE = 64, FETCHED = 256 };
 
-/* A tuple in a list: where its target begins, and its number in the round. */
-typedef struct {
-    uint32_t offset;
-    uint32_t number;
-} entry;
-
-/* A block of tuples by owner, in the order of `indices` for each, and where each owner's begin. */
-typedef struct {
-    int32_t start[MOST_THREADS + 1];
-    entry list[BLOCK + AHEAD];
-} block;
-
-/* Blocks that one thread lists in a round. */
-static int64_t round_blocks(int64_t threads)
+/* Fetch n elements that are needed soon; of many the first ones, as the hardware foresees the rest. */
+static inline void fetch(const element *slice, int64_t n)
 {
-    return threads * MOST_BLOCKS < 4 * MOST_THREADS ? MOST_BLOCKS : 4 * MOST_THREADS / threads;
-}
-
-/* Lists are filled while those of the round before may still be read. */
-static int64_t scratch_bytes(const int64_t *layout, int32_t threads)
-{
-    (void)layout;
-    return 2 * threads * round_blocks(threads) * (int64_t)sizeof(block);
-}
-
-/* List the n tuples of a block by owner. Owners hold lines of the output spread by a hash, so that sorted and
- * clustered targets are shared evenly too. */
-static void deal(block *restrict b, const int64_t *restrict offset, int64_t n, int64_t owners,
-                 int64_t number)
-{
-    uint8_t owner[BLOCK];
-    int32_t next[MOST_THREADS + 1];
-    for (int64_t i = 0; i < n; i++) {
-        const uint32_t hash = (uint32_t)(offset[i] / (LINE / (int64_t)sizeof(element))) * 2654435769u;
-        owner[i] = (uint8_t)((hash >> 16) * (uint32_t)owners >> 16);
-    }
-    for (int64_t t = 0; t <= owners; t++) {
-        int32_t before = 0;
-        for (int64_t i = 0; i < n; i++)
-            before += owner[i] < t;
-        b->start[t] = next[t] = before;
-    }
-    for (int64_t i = 0; i < n; i++)
-        b->list[next[owner[i]]++] = (entry){(uint32_t)offset[i], (uint32_t)(number + i)};
-    memset(b->list + n, 0, AHEAD * sizeof *b->list); /* fetched ahead, never applied */
+    const int64_t bytes = n * (int64_t)sizeof *slice;
+    for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
+        __builtin_prefetch((const char *)slice + i);
 }
 
 /* Apply one slice of n elements. */
@@ -128,17 +89,77 @@ static inline void apply_slice(element *restrict out, const element *restrict up
         out[i] = either(out[i], update[i]);
 }
 
+enum { MOST_THREADS = 64, SHARE = 32 * BLOCK, MOST_LISTED = 1 << 19, AHEAD = 16, OWNED_BYTES = 128 };
+
+/* A tuple in a list: where its target begins, and its number in the round. */
+typedef struct {
+    uint32_t offset;
+    uint32_t number;
+} entry;
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Tuples that a thread takes in a round at most: each of its lists, one for an owner, has room for all of them. */
+static int64_t room_of(int64_t threads)
+{
+    return least(SHARE, MOST_LISTED / (threads * threads));
+}
+
+/* Entries in the lists of a round; up to AHEAD of them past the end of a list are fetched, never applied. */
+static int64_t round_of(int64_t threads)
+{
+    return threads * threads * room_of(threads) + AHEAD;
+}
+
+/* There are lists for two rounds: a thread that is done early fills those of the next. */
+static int64_t scratch_bytes(const int64_t *layout, int32_t threads)
+{
+    (void)layout;
+    return 2 * round_of(least(threads, MOST_THREADS)) * (int64_t)sizeof(entry);
+}
+
+/* Append n tuples to the lists of their owners, `room` entries apart. A hash gives the lines of the output to owners,
+ * so that sorted and clustered targets are shared evenly too. */
+static void deal(entry *restrict lists, int64_t room, int64_t *restrict length, int64_t owners,
+                 const int64_t *restrict offset, int64_t n, int64_t number)
+{
+    uint8_t owner[BLOCK];
+    for (int64_t i = 0; i < n; i++) {
+        const uint32_t line = (uint32_t)offset[i] / (OWNED_BYTES / sizeof(element));
+        owner[i] = (uint8_t)((line * 2654435769u >> 16) * (uint32_t)owners >> 16);
+    }
+    if (owners == 2) { /* one length to count, which stays in a register; what is in the wrong list is written over */
+        entry *zero = lists + length[0], *one = lists + room + length[1];
+        int64_t zeros = 0;
+        for (int64_t i = 0; i < n; i++) {
+            const entry e = {(uint32_t)offset[i], (uint32_t)(number + i)};
+            zero[zeros] = e;
+            one[i - zeros] = e;
+            zeros += !owner[i];
+        }
+        length[0] += zeros;
+        length[1] += n - zeros;
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        lists[owner[i] * room + length[owner[i]]++] =
+            (entry){(uint32_t)offset[i], (uint32_t)(number + i)};
+}
+
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads)
 {
     const int64_t count = layout[COUNT], total = layout[TOTAL], *size = layout + SIZES, *stride = size + DEPTH;
-    const int64_t length = layout[LENGTH], step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
-    const int64_t blocks = (count + BLOCK - 1) / BLOCK;
+    const int64_t length = layout[LENGTH], index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
+    int64_t lengths[2][MOST_THREADS][MOST_THREADS];
     element *o = out;
     int bad = 0;
     (void)threads;
 #ifdef _OPENMP
-#pragma omp parallel num_threads(threads) reduction(| : bad)
+#pragma omp parallel num_threads((int)least(threads, MOST_THREADS)) reduction(| : bad)
 #endif
     {
         int64_t me = 0, owners = 1, offset[BLOCK];
@@ -146,33 +167,37 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
         me = omp_get_thread_num();
         owners = omp_get_num_threads();
 #endif
-        const int64_t most = round_blocks(owners);
-        block *lists = scratch, *others = lists + owners * most;
-        if (data) {
-            const int64_t first = total * me / owners, end = total * (me + 1) / owners;
+        const int64_t first = total * me / owners, end = total * (me + 1) / owners, room = room_of(owners);
+        int64_t share;
+        int turn = 0;
+        if (data)
             memcpy(o + first, (const element *)data + first, (size_t)(end - first) * sizeof *o);
-        }
-        for (int64_t done = 0, share; done < blocks; done += owners * share) {
-            share = (blocks - done + owners - 1) / owners < most ? (blocks - done + owners - 1) / owners : most;
-            const element *update = (const element *)updates + done * BLOCK * update_step;
-            for (int64_t s = me * share; s < (me + 1) * share; s++) {
-                const int64_t k = (done + s) * BLOCK, left = count - k, n = left < 0 ? 0 : left < BLOCK ? left : BLOCK;
-                const int failed = offsets(offset, (const index_type *)indices + k * step, step, n, size, stride);
-                bad |= failed;
-                deal(lists + s, offset, failed ? 0 : n, owners, s * BLOCK);
+        for (int64_t done = 0; done < count; done += owners * share, turn = !turn) {
+            share = least(room, (count - done + owners - 1) / owners);
+            entry *lists = (entry *)scratch + turn * round_of(owners);
+            const element *update = (const element *)updates + done * update_step;
+            const int64_t mine_ends = least((me + 1) * share, count - done);
+            memset(lengths[turn][me], 0, sizeof lengths[turn][me]);
+            for (int64_t k = me * share; k < mine_ends; k += BLOCK) {
+                const int64_t n = least(BLOCK, mine_ends - k);
+                const index_type *index = (const index_type *)indices + (done + k) * index_step;
+                if (offsets(offset, index, index_step, n, size, stride)) {
+                    bad = 1;
+                    break;
+                }
+                deal(lists + me * owners * room, room, lengths[turn][me], owners, offset, n, k);
             }
 #ifdef _OPENMP
 #pragma omp barrier
 #endif
-            for (const block *b = lists; b < lists + owners * share; b++)
-                for (const entry *e = b->list + b->start[me]; e < b->list + b->start[me + 1]; e++) {
-                    __builtin_prefetch(o + e[AHEAD].offset, 1);
-                    __builtin_prefetch(update + e[AHEAD].number * update_step);
+            for (int64_t from = 0; from < owners; from++) {
+                const entry *e = lists + (from * owners + me) * room, *last = e + lengths[turn][from][me];
+                for (; e < last; e++) {
+                    fetch(o + e[AHEAD].offset, length);
+                    fetch(update + e[AHEAD].number * update_step, length);
                     apply_slice(o + e->offset, update + e->number * update_step, length);
                 }
-            block *swap = lists;
-            lists = others;
-            others = swap;
+            }
         }
     }
     return bad ? failed(indices, layout) : -1;

@@ -5,8 +5,18 @@
 
 #include "scattergen.h"
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 typedef double element;
 typedef int64_t index_type;
+
+/* layout: sizes, strides in elements, then size and stride of the dim of each component */
+enum {
+    OUTER, COUNT, LENGTH, TOTAL, OUT_OUTER, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, SIZES,
+    DEPTH = 1
+};
 
 enum { BLOCK = 1024 };
 
@@ -27,12 +37,6 @@ static inline int offsets(int64_t *restrict offset, const index_type *restrict i
     }
     return bad < 0;
 }
-
-/* layout: sizes, strides in elements, then size and stride of the dim of each component */
-enum {
-    OUTER, COUNT, LENGTH, TOTAL, OUT_OUTER, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, SIZES,
-    DEPTH = 1
-};
 
 static int64_t check(const void *indices, const int64_t *layout)
 {
@@ -59,6 +63,16 @@ static int64_t failed(const void *indices, const int64_t *layout)
     return position < 0 ? 0 : position;
 }
 
+enum { LINE = 64, FETCHED = 256 };
+
+/* Fetch n elements that are needed soon; of many the first ones, as the hardware foresees the rest. */
+static inline void fetch(const element *slice, int64_t n)
+{
+    const int64_t bytes = n * (int64_t)sizeof *slice;
+    for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
+        __builtin_prefetch((const char *)slice + i);
+}
+
 /* Apply one slice of n elements. */
 static inline void apply_slice(element *restrict out, const element *restrict update, int64_t n)
 {
@@ -66,37 +80,62 @@ static inline void apply_slice(element *restrict out, const element *restrict up
         out[i] += update[i];
 }
 
+enum { AHEAD = 8 };
+
+/* Apply the part of every slice that lies in [first, end) of the output; nonzero when an index is out of bounds. */
+static int apply_range(element *out, const index_type *index, const element *update, int64_t first, int64_t end,
+                       const int64_t *layout)
+{
+    const int64_t count = layout[COUNT], length = layout[LENGTH], *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
+    int64_t offset[BLOCK + AHEAD] = {0}; /* the last ones are fetched ahead, never applied */
+    for (int64_t k = 0; k < count; k += BLOCK) {
+        const int64_t n = count - k < BLOCK ? count - k : BLOCK;
+        if (offsets(offset, index + k * index_step, index_step, n, size, stride))
+            return 1;
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t from = offset[i] < first ? first : offset[i];
+            const int64_t to = offset[i] + length < end ? offset[i] + length : end;
+            fetch(out + offset[i + AHEAD], length);
+            fetch(update + (k + i + AHEAD) * update_step, length);
+            if (from < to)
+                apply_slice(out + from, update + (k + i) * update_step + from - offset[i], to - from);
+        }
+    }
+    return 0;
+}
+
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads)
 {
-    const int64_t outers = layout[OUTER], count = layout[COUNT], length = layout[LENGTH], total = layout[TOTAL];
-    const int64_t out_outer = layout[OUT_OUTER], index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
-    const int64_t *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t outers = layout[OUTER], total = layout[TOTAL], out_outer = layout[OUT_OUTER];
     int bad = 0;
     (void)scratch, (void)threads;
 #ifdef _OPENMP
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static) reduction(| : bad)
+#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : bad)
 #endif
-    for (int64_t outer = 0; outer < outers; outer++) {
-        element *o = (element *)out + outer * out_outer;
-        const index_type *index = (const index_type *)indices + outer * layout[INDEX_OUTER];
-        const element *update = (const element *)updates + outer * layout[UPDATE_OUTER];
-        int64_t offset[BLOCK];
+    {
+        /* each thread has a range of the output: it copies that, and does its part of every slice */
+        int64_t first = 0, end = total, lowest = INT64_MIN, beyond = INT64_MAX;
+#ifdef _OPENMP
+        const int64_t me = omp_get_thread_num(), all = omp_get_num_threads();
+        first = total * me / all;
+        end = total * (me + 1) / all;
+        lowest = me > 0 ? first : lowest;
+        beyond = me < all - 1 ? end : beyond;
+#endif
         if (data)
-            memcpy(o, (const element *)data + outer * out_outer, (size_t)out_outer * sizeof *o);
-        for (int64_t k = 0; k < count; k += BLOCK) {
-            const int64_t n = count - k < BLOCK ? count - k : BLOCK;
-            if (offsets(offset, index + k * index_step, index_step, n, size, stride)) {
-                bad = 1;
-                break;
-            }
-            for (int64_t i = 0; i < n; i++)
-                apply_slice(o + offset[i], update + (k + i) * update_step, length);
+            memcpy((element *)out + first, (const element *)data + first, (size_t)(end - first) * sizeof(element));
+        for (int64_t outer = 0; outer < outers; outer++) {
+            const int64_t base = outer * out_outer;
+            if (outers > 1 && (base + out_outer <= lowest || base >= beyond))
+                continue;
+            bad |= apply_range((element *)out + base, (const index_type *)indices + outer * layout[INDEX_OUTER],
+                               (const element *)updates + outer * layout[UPDATE_OUTER],
+                               lowest == INT64_MIN ? lowest : lowest - base,
+                               beyond == INT64_MAX ? beyond : beyond - base, layout);
         }
     }
-    if (data)
-        memcpy((element *)out + outers * out_outer, (const element *)data + outers * out_outer,
-               (size_t)(total - outers * out_outer) * sizeof(element));
     return bad ? failed(indices, layout) : -1;
 }
 

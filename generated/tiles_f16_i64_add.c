@@ -271,8 +271,6 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
         wide *tile = scratch;
 #ifdef _OPENMP
         tile = (wide *)((char *)scratch + omp_get_thread_num() * tile_bytes(layout));
-#endif
-#ifdef _OPENMP
 #pragma omp for schedule(static)
 #endif
         for (int64_t t = 0; t < outers * tiles; t++) {

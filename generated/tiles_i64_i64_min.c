@@ -146,8 +146,6 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
         element *tile = scratch;
 #ifdef _OPENMP
         tile = (element *)((char *)scratch + omp_get_thread_num() * tile_bytes(layout));
-#endif
-#ifdef _OPENMP
 #pragma omp for schedule(static)
 #endif
         for (int64_t t = 0; t < outers * tiles; t++) {

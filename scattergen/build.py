@@ -10,6 +10,7 @@ The kernel ABI's number stands in the header, which is one of the generator's fi
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import time
@@ -199,7 +200,10 @@ def _learnt_under(compiler: Compiler, chosen: Settings) -> str:
 def _render(spec: KernelSpec) -> str:
     from .render import render
 
-    return render(spec)
+    kept = _store(settings(), os.getpid()).compiler_folder().with_name("jinja")
+    with contextlib.suppress(OSError):
+        kept.mkdir(0o700, exist_ok=True)
+    return render(spec, kept if kept.is_dir() else None)
 
 
 @functools.cache

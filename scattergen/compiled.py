@@ -1,9 +1,9 @@
-"""`compile`: one operator spec → its kernels, built, and a callable that takes such arrays alone."""
+"""`compile`: operator specs → their kernels, built, and callables that take such arrays alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,9 @@ import numpy as np
 from . import arrays, caller, dispatch, lower, machine, plan
 from .arrays import Arguments
 from .bound import Bound
-from .errors import DTypeError, ShapeError
+from .errors import DTypeError, ShapeError, SpecError
 from .kernel import KernelSpec
+from .progress import Done
 from .spec import OpSpec
 
 
@@ -61,8 +62,20 @@ class Kernel:
             raise ShapeError(f"{spec}: indices.shape[-1] is {found.place}, must be {spec.place}")
         return arguments
 
+    def variant(self, form: str) -> Variant:
+        """Return the kernel of a loop form (``rows``); raise `SpecError` if this spec never needs it."""
+        found = [variant for variant in self.variants if variant.spec.form.name == form]
+        if not found:
+            forms = ", ".join(variant.spec.form.name for variant in self.variants)
+            raise SpecError("form", form, f"one of {forms} for {self}")
+        return found[0]
+
     def __str__(self) -> str:
         return str(self.spec)
+
+    def __reduce__(self) -> tuple[Callable[[str], Kernel], tuple[str]]:
+        # Addresses are of this process; another one finds the kernels by their spec.
+        return compile, (str(self.spec),)
 
 
 def compile(spec: OpSpec | str) -> Kernel:
@@ -73,15 +86,35 @@ def compile(spec: OpSpec | str) -> Kernel:
         CompilerNotFound, CompileError, KernelUnavailable: a kernel cannot be had.
 
     """
-    spec = OpSpec.parse(spec) if isinstance(spec, str) else spec
+    return compile_all([spec])[0]
+
+
+def compile_all(
+    specs: Iterable[OpSpec | str], *, jobs: int | None = None, on_done: Callable[[Done], object] | None = None
+) -> list[Kernel]:
+    """Return the kernels of `specs` in their order, those that nobody has yet built side by side.
+
+    A server calls this when it starts, so that no later call waits for a compiler. `jobs` is how many
+    compilers run at a time, by default as many as there are cores to use. `on_done` is called in this
+    thread for every kernel that is there. Raises as `compile` does, once the compilers that run have ended.
+    """
+    asked = [OpSpec.parse(spec) if isinstance(spec, str) else spec for spec in specs]
+    needed = {spec: lower.variants(spec) for spec in asked}
+    kernels = dict.fromkeys(kernel for variants in needed.values() for kernel in variants)
     caller.make()
-    return Kernel(spec, tuple(_variant(ready) for ready in _all_ready(lower.variants(spec))))
-
-
-def _all_ready(specs: Iterable[KernelSpec]) -> list[plan.Ready]:
-    with ThreadPoolExecutor(machine.usable_cores()) as pool:
-        return list(pool.map(plan.ready, specs))
+    with ThreadPoolExecutor(jobs or machine.usable_cores()) as pool:
+        work = [pool.submit(plan.ready, kernel) for kernel in kernels]
+        try:
+            for number, future in enumerate(as_completed(work), 1):
+                ready = future.result()
+                if on_done:
+                    on_done(Done(str(ready.spec), ready.origin, ready.seconds, number, len(work)))
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    variants = {kernel: _variant(plan.ready(kernel)) for kernel in kernels}
+    return [Kernel(spec, tuple(variants[kernel] for kernel in needed[spec])) for spec in asked]
 
 
 def _variant(ready: plan.Ready) -> Variant:
-    return Variant(ready.spec, ready.source.read_text(), ready.library, ready.loaded.address)
+    return Variant(ready.spec, ready.source.read_text(encoding="utf-8"), ready.library, ready.loaded.address)

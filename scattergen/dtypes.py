@@ -36,7 +36,7 @@ class DType:
     def __str__(self) -> str:
         return self.tag
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # that of all fields takes long, and plans are looked up by specs
         return hash(self.tag)
 
     @cached_property

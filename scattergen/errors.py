@@ -109,3 +109,7 @@ class CacheError(ScattergenError, RuntimeError):
 
 class KernelUnavailable(ScattergenError, RuntimeError):
     """A kernel is neither loaded, nor ahead of time, nor in the store, and a setting forbids building it."""
+
+
+class AheadOfTimeError(ScattergenError, ValueError):
+    """A list of kernels to build, or a folder of built ones, that says something else than it may."""

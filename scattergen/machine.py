@@ -148,3 +148,21 @@ def _groups(root: Path) -> list[Path]:
         for mount in mounts:
             folders += [root / mount / Path(*parts[:depth]) for depth in range(len(parts), -1, -1)]
     return folders
+
+
+LEVELS: dict[str, tuple[str, ...]] = {
+    "x86-64": (),
+    "x86-64-v2": ("cx16", "lahf_lm", "pni", "popcnt", "sse4_1", "sse4_2", "ssse3"),
+    "x86-64-v3": ("abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"),
+    "x86-64-v4": ("avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"),
+}
+"""Levels of x86-64, lowest first, each with what it asks for on top of the one before, in Linux's words."""
+
+
+def lacking(level: str) -> tuple[str, ...]:
+    """Return what this CPU lacks of a level of `LEVELS`, in Linux's words; empty for any other name."""
+    if level not in LEVELS:
+        return ()
+    names = list(LEVELS)
+    asked = {word for name in names[: names.index(level) + 1] for word in LEVELS[name]}
+    return tuple(sorted(asked - set(_features().split())))

@@ -43,7 +43,7 @@ class Op:
     def __str__(self) -> str:
         return self.name
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # that of all fields takes long, and plans are looked up by specs
         return hash(self.name)
 
     def version(self, opset: int) -> Version:

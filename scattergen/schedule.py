@@ -128,30 +128,28 @@ def _elements(work: Work, machine: Machine) -> Choice:
 
 
 def _slices(work: Work, machine: Machine) -> Choice:
-    """Choose by what threads can share: outer steps, else targets; rows that are replaced are written once."""
-    loops, layout = work.loops, LAYOUTS["slices"](work.loops)
+    """Choose by how many tuples there are: few are read by every thread, many dealt out, replaced rows written once."""
+    loops, layout, length = work.loops, LAYOUTS["slices"](work.loops), work.loops.inner.extent
+    threads = work.threads(machine, max(1, loops.total // max(1, LINE // work.element.size)))
     if loops.outer.extent > 1:
-        return Choice("slices", layout, work.threads(machine, loops.outer.extent))
-    rows = loops.total // loops.inner.extent
-    in_rows = all(component.stride % loops.inner.extent == 0 for component in loops.components)
-    if work.moves and work.fresh and in_rows and 4 * rows <= SCRATCH and loops.tuples.extent < 1 << 31:
-        threads = work.threads(machine, rows)
-        if threads > 1 or 2 * loops.tuples.extent >= rows:
-            return Choice("inverse", layout, threads)
-    threads = _dealt(work, machine)
-    return Choice("owners" if threads > 1 else "slices", layout, threads)
+        return Choice("slices", layout, min(threads, loops.outer.extent))
+    rows, count = loops.total // length, loops.tuples.extent
+    in_rows = all(component.stride % length == 0 for component in loops.components)
+    if work.moves and work.fresh and in_rows and 4 * rows <= SCRATCH and rows <= 64 * count < 1 << 37:
+        return Choice("inverse", layout, min(threads, rows))
+    dealt = _dealt(work, machine)
+    if dealt > 1:
+        return Choice("owners", layout, dealt)
+    return Choice("slices", layout, threads if count < BLOCK else 1)
 
 
 def _dealt(work: Work, machine: Machine) -> int:
-    """Return how many threads pay where tuples are dealt out: each lists a block of them, or more, in a round.
-
-    Lists keep offsets in 32 bits without a sign. An output that the caller gave may have gaps, and be flipped.
-    """
-    components = work.loops.components
-    farthest = sum((component.size - 1) * component.stride for component in components)
-    if farthest >= 1 << 32 or any(component.stride < 0 for component in components):
-        return 1
-    return work.threads(machine, min(MOST_OWNERS, work.loops.tuples.extent // BLOCK))
+    """Return how many threads pay where tuples are dealt out: each lists a block of them, or more, in a round."""
+    loops = work.loops
+    furthest = sum((component.size - 1) * component.stride for component in loops.components) + loops.inner.extent
+    if furthest >= 1 << 32 or any(component.stride < 0 for component in loops.components):
+        return 1  # a list holds offsets in 32 bits
+    return work.threads(machine, min(MOST_OWNERS, loops.tuples.extent // BLOCK))
 
 
 def _round_up(number: int, unit: int) -> int:

@@ -28,6 +28,11 @@ settings.register_profile(
 settings.load_profile("scattergen")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what `tools/regenerate.py` does as an option."""
+    parser.addoption("--update-generated", action="store_true", help="write generated files afresh, then check them")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Point the store at a private folder, before anything reads the environment."""
     kept = os.environ.get("SCATTERGEN_TEST_CACHE", "")

@@ -307,7 +307,7 @@ def problem(kernel: Any, call: KernelCall, threads: int = 1) -> str:
     blocks = (call.out, call.data, call.indices, call.updates)
     memories = [block.memory() if block else None for block in blocks]
     out, data, indices, updates = (ffi.cast("void *", m[1]) if m else ffi.NULL for m in memories)
-    scratch = np.zeros(kernel.scratch_bytes(layout, threads) + 64, np.uint8)
+    scratch = np.full(kernel.scratch_bytes(layout, threads) + 64, 0xA5, np.uint8)
     start = ffi.cast("void *", -(-scratch.ctypes.data // 64) * 64)
     checked = kernel.check(indices, layout)
     if (checked >= 0) != call.bad or checked < -1:

@@ -546,7 +546,7 @@ def test_a_python_module(tmp_path: Path, use: Use) -> None:
             written.append(recipe)
             return MODULE.replace("ANSWER", recipe)
 
-        return build.module("stand_in", recipe, write, [include], build=build_it)
+        return build.module("stand_in", recipe, write, lambda: [include], build=build_it)
 
     use(cc=counting(tmp_path / "bin"))
     with pytest.raises(KernelUnavailable):
@@ -566,7 +566,7 @@ def test_a_python_module(tmp_path: Path, use: Use) -> None:
 
 def test_a_python_module_without_headers(root: Path, tmp_path: Path, use: Use) -> None:
     with pytest.raises(KernelUnavailable, match=r"Python\.h"):
-        build.module("stand_in", "recipe", lambda: MODULE, [str(tmp_path)])
+        build.module("stand_in", "recipe", lambda: MODULE, lambda: [str(tmp_path)])
     assert names(root / "tmp") == []
 
 
@@ -576,3 +576,20 @@ def test_flags_are_those_of_the_toolchain(use: Use) -> None:
     meta = json.loads(build.library(Spec(NAME)).library.with_name("meta.json").read_text())
     wished = set(toolchain.flags(chosen, openmp=False))
     assert wished <= set(meta["command"])
+
+
+def test_compiled_templates_are_kept(tmp_path: Path) -> None:
+    """Another process renders from what the first one left in the store, and gives the same text."""
+    code = (
+        "from scattergen import build, config; from scattergen.kernel import KernelSpec;"
+        "import jinja2, sys; made = []; plain = jinja2.Environment.compile;"
+        "jinja2.Environment.compile = lambda *a, **k: made.append(1) or plain(*a, **k);"
+        "text = build._render(KernelSpec.parse('rows_f32_i64_add')); print(len(made), hash(text))"
+    )
+    environment = {**os.environ, "SCATTERGEN_CACHE_DIR": str(tmp_path / "store"), "PYTHONHASHSEED": "0"}
+    answers = []
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        answers.append(done.stdout.split())
+    assert int(answers[0][0]) > 0 and int(answers[1][0]) == 0
+    assert answers[0][1] == answers[1][1]

@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--list", action="store_true", help="say what the workloads are, and measure nothing")
     _shared(parser, rounds=9)
-    parser.add_argument("--chart", type=Path, metavar="FILE.svg")
+    _shown(parser)
 
     parser = actions.add_parser("sweep", help="each dtype, reduction and operator against its float32 sibling")
     parser.set_defaults(action=sweep.command)
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = actions.add_parser("show", help="the table, and the chart, of a record")
     parser.set_defaults(action=_show)
     parser.add_argument("record", type=Path)
-    parser.add_argument("--chart", type=Path, metavar="FILE.svg")
+    _shown(parser)
     return whole
 
 
@@ -71,6 +71,12 @@ def _shared(parser: argparse.ArgumentParser, rounds: int) -> None:
     parser.add_argument("--rounds", type=int, default=rounds, help="turns of each; the median counts (%(default)s)")
     parser.add_argument("--threads", type=int, default=0, help="of everyone; 0: what each takes by itself")
     parser.add_argument("--json", type=Path, metavar="FILE.json", help="where the record goes")
+
+
+def _shown(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--chart", type=Path, metavar="FILE.svg", help="where to draw the medians")
+    text = "which of the rounds the table shows (%(default)s); the least says more on a busy machine"
+    parser.add_argument("--by", default="median", choices=("median", "least"), help=text)
 
 
 def _run(chosen: argparse.Namespace) -> int:
@@ -103,7 +109,7 @@ def _run(chosen: argparse.Namespace) -> int:
     print("\r\033[K", end="", file=sys.stderr)
     if chosen.json:
         record.write(made, chosen.json)
-    _print(made, chosen.chart)
+    _print(made, chosen.chart, chosen.by)
     return 1 if report.wrong(made) else 0
 
 
@@ -112,12 +118,12 @@ def _show(chosen: argparse.Namespace) -> int:
     if found["kind"] == "sweep":
         print(sweep.table(found))
     else:
-        _print(found, chosen.chart)
+        _print(found, chosen.chart, chosen.by)
     return 0
 
 
-def _print(made: record.Record, drawing: Path | None) -> None:
-    print(report.table(made))
+def _print(made: record.Record, drawing: Path | None, by: str) -> None:
+    print(report.table(made, by))
     print(record.summary(made))
     if drawing:
         drawing.write_text(chart.draw(made), encoding="utf-8")

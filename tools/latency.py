@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,6 +44,9 @@ GOALS: dict[str, Goal] = {
     "call": Goal("a call on the specification's 3x3 example", "µs", 1.3),
     "bound": Goal("the same in the bound form", "µs", 0.4),
 }
+
+TASKS = ("import", "first", "warm", "call")
+"""What a process can be asked for; `first` gives `further` too, `call` the bound form."""
 
 FURTHER = 3
 """Further kernels in the process of a first use."""
@@ -158,14 +161,14 @@ def process(task: str, specs: list[str], folder: Path, store: str, *flags: str) 
     return subprocess.run(command, env=mine, capture_output=True, text=True, check=True)
 
 
-def measure(rounds: int, seed: int) -> dict[str, list[float]]:
+def measure(rounds: int, seed: int, tasks: Sequence[str]) -> dict[str, list[float]]:
     """Return the samples of every figure, in seconds."""
     specs = draw(seed, (1 + FURTHER) * (rounds + 1))
     found: dict[str, list[float]] = {name: [] for name in GOALS}
     with tempfile.TemporaryDirectory(prefix="scattergen-latency-") as folder:
         for number in range(rounds + 1):
             some = specs[number * (1 + FURTHER) :][: 1 + FURTHER]
-            for task in ("import", "first", "warm", "call"):
+            for task in tasks:
                 done = process(task, some, Path(folder), f"store{number}")
                 # The first round warms the file system's cache and Python's compiled files.
                 for name, times in json.loads(done.stdout).items() if number else ():
@@ -194,6 +197,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9, help="processes for each figure (%(default)s)")
     parser.add_argument("--seed", type=int, default=None, help="of the specs; drawn, and printed, where not given")
+    parser.add_argument("--tasks", default=",".join(TASKS), metavar="A,B", help="of %(default)s; warm goes with first")
     parser.add_argument("--check", action="store_true", help="exit code 1 where a median misses its goal")
     parser.add_argument("--json", type=Path, metavar="FILE.json", help="where the samples go")
     parser.add_argument("--profile", action="store_true", help="show where the time goes, instead")
@@ -207,14 +211,15 @@ def main() -> int:
     if chosen.profile:
         profile(seed)
         return 0
-    found = measure(max(1, chosen.rounds), seed)
+    tasks = [task for task in TASKS if task in chosen.tasks.split(",")]
+    found = measure(max(1, chosen.rounds), seed, tasks)
     if chosen.json:
         chosen.json.write_text(json.dumps({"seed": seed, "seconds": found}, indent=1) + "\n", encoding="utf-8")
     missed = 0
     print(f"seed {seed}, {chosen.rounds} processes\n{'':52s}  median    least     goal")
     for name, goal in GOALS.items():
         if not found[name]:
-            print(f"{goal.what:52s}  not there yet")
+            print(f"{goal.what:52s}  not measured")
             continue
         median, least = (of(found[name]) / _SCALE[goal.unit] for of in (statistics.median, min))
         missed += median > goal.most

@@ -35,8 +35,7 @@ def chance() -> np.random.Generator:
 
 def index_add(*arguments: Any, **options: Any) -> Array:
     """Return `scatter_elements` with add."""
-    options["reduction"] = "add"
-    return scattergen.scatter_elements(*arguments, **options)
+    return scattergen.scatter_elements(*arguments, **{**options, "reduction": "add"})
 
 
 def packed_first(data: Array, indices: Array, updates: Array, axis: int) -> Array:

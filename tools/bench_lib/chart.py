@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 from .record import Record
 from .report import Figures, figures, mean
 
-_LEFT, _RIGHT, _ROW, _BAR, _TOP = 150, 110, 24, 14, 66
+_LEFT, _RIGHT, _ROW, _BAR, _TOP = 150, 170, 24, 14, 66
 _WIDTH = 760
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _TICKS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64)
@@ -76,13 +76,11 @@ def _bar(row: Figures, y: float, x: Callable[[float], float], high: float) -> li
         f'<rect class="{kind}" x="{begin:.1f}" y="{y + (_ROW - _BAR) / 2:.1f}" '
         f'width="{max(end - begin, 1):.1f}" height="{_BAR}" rx="2"/>',
     ]
-    edge = end
     if row.room and not row.call_bound and row.room <= high:
         at = x(row.room)
-        edge = max(edge, at)
         found.append(f'<line class="limit" x1="{at:.1f}" x2="{at:.1f}" y1="{y + 3}" y2="{y + _ROW - 3}"/>')
     label = f'<tspan class="value">{row.ahead:.2f}{_TIMES}</tspan> {escape(row.best or "")}'
-    found.append(f'<text x="{edge + 8:.1f}" y="{middle:.1f}">{label}</text>')
+    found.append(f'<text x="{_WIDTH - _RIGHT + 20}" y="{middle:.1f}">{label}</text>')
     return found
 
 
@@ -96,7 +94,7 @@ def _legend(y: float, limit: bool, calls: bool) -> list[str]:
         x += 44 + 7 * len(text)
     if limit:
         found.append(f'<line class="limit" x1="{x + 4}" x2="{x + 4}" y1="{y - 12}" y2="{y + 4}"/>')
-        found.append(f'<text x="{x + 14}" y="{y}">least traffic: no scatter gets past it</text>')
+        found.append(f'<text x="{x + 14}" y="{y}">the least traffic</text>')
     return found
 
 

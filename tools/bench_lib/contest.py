@@ -103,7 +103,7 @@ def measure(row: Row, playing: Sequence[Player], rounds: int) -> dict[str, dict[
                 results[player.name]["verdict"] = answer
     for found in results.values():
         if found["seconds"]:
-            found["median"] = statistics.median(found["seconds"])
+            found.update(median=statistics.median(found["seconds"]), least=min(found["seconds"]))
     return results
 
 

@@ -1,4 +1,4 @@
-"""The traffic limit: copy data to a fresh output and read indices and updates once, on all cores.
+"""The traffic limit: copy data to a fresh output, read indices and updates once; on one core or all, as is faster.
 
 No scatter does less; what it adds is random access to the output. Its result is of course not a scatter's.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import statistics
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from scattergen import config, machine, toolchain
+from scattergen.bench import timed
 from scattergen.workload import Array, Workload
 
 _SOURCE = r"""
@@ -53,7 +55,7 @@ int64_t limit(char *out, const char *data, int64_t data_bytes, const void *indic
               const void *updates, int64_t update_bytes, int32_t threads);
 """
 _WORTH_THREADS = 1 << 20
-"""Bytes of traffic below which one thread is the faster."""
+"""Bytes of traffic below which one thread is the faster; above, a trial decides."""
 
 
 @functools.cache
@@ -75,16 +77,18 @@ def call(work: Workload) -> Callable[[], Array]:
     """Return the call that does the traffic of `work`."""
     ffi, library = _library()
     data, updates, indices = work.data, work.updates, np.ascontiguousarray(work.indices)
-    threads = int(os.environ.get("SCATTERGEN_NUM_THREADS", "0")) or machine.usable_cores()
-    if work.traffic < _WORTH_THREADS:
-        threads = 1
+    most = int(os.environ.get("SCATTERGEN_NUM_THREADS", "0")) or machine.usable_cores()
     sizes = (data.nbytes, indices.nbytes, updates.nbytes)
     from_buffer, empty, shape, dtype, limit = ffi.from_buffer, np.empty, data.shape, data.dtype, library.limit
     at_data, at_indices, at_updates = (from_buffer(array) for array in (data, indices, updates))
 
-    def run() -> Array:
-        out = empty(shape, dtype)
-        limit(from_buffer(out), at_data, sizes[0], at_indices, sizes[1], at_updates, sizes[2], threads)
-        return out
+    def on(threads: int) -> Callable[[], Array]:
+        def run() -> Array:
+            out = empty(shape, dtype)
+            limit(from_buffer(out), at_data, sizes[0], at_indices, sizes[1], at_updates, sizes[2], threads)
+            return out
 
-    return run
+        return run
+
+    calls = [on(threads) for threads in ({1} if work.traffic < _WORTH_THREADS else {1, most})]
+    return min(calls, key=lambda call: statistics.median(timed(call, 1) for _ in range(5)))

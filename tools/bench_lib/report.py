@@ -45,14 +45,14 @@ def is_peer(contestant: str) -> bool:
     return contestant.partition(":")[0] not in (OURS, "scattergen-out", LIMIT)
 
 
-def figures(record: Record) -> list[Figures]:
-    """Return the figures of every workload of a run."""
-    return [_figures(name, work) for name, work in record["workloads"].items()]
+def figures(record: Record, by: str = "median") -> list[Figures]:
+    """Return the figures of every workload of a run, by the median or the least of its rounds."""
+    return [_figures(name, work, by) for name, work in record["workloads"].items()]
 
 
-def _figures(name: str, work: dict[str, Any]) -> Figures:
+def _figures(name: str, work: dict[str, Any], by: str) -> Figures:
     right = {
-        contestant: float(found["median"])
+        contestant: float(found[by])
         for contestant, found in work["results"].items()
         if found["seconds"] and not found["verdict"]
     }
@@ -74,27 +74,27 @@ def mean(values: Iterable[float | None]) -> float | None:
     return math.exp(sum(logs) / len(logs)) if logs else None
 
 
-def table(record: Record) -> str:
-    """Return the table of a run and its summary."""
+def table(record: Record, by: str = "median") -> str:
+    """Return the table of a run and its summary, by the median or the least of its rounds."""
     contestants = list(record["contestants"])
     others = [name for name in contestants if name not in (OURS, LIMIT)]
-    head = ["µs", OURS, "best peer", "ahead", LIMIT, "of limit", *others]
+    head = [f"{by} µs", OURS, "best peer", "ahead", LIMIT, "of limit", *others]
     rows = [head]
-    for found in figures(record):
+    for found in figures(record, by):
         results = record["workloads"][found.name]["results"]
         rows.append(
-            [found.name, _cell(results, OURS), found.best or "-", _ratio(found.ahead), _cell(results, LIMIT),
-             _ratio(found.over_limit), *(_cell(results, name) for name in others)]
+            [found.name, _cell(results, OURS, by), found.best or "-", _ratio(found.ahead), _cell(results, LIMIT, by),
+             _ratio(found.over_limit), *(_cell(results, name, by) for name in others)]
         )  # fmt: skip
-    return "\n".join([*align(rows, left=1), "", *_summary(record), *_notes(record)])
+    return "\n".join([*align(rows, left=1), "", *_summary(record, by), *_notes(record)])
 
 
-def _cell(results: dict[str, Any], contestant: str) -> str:
+def _cell(results: dict[str, Any], contestant: str, by: str) -> str:
     found = results.get(contestant)
     if not found or not found["seconds"]:
         return "-"
     mark = "!" if found["verdict"] else ""
-    micros = found["median"] * 1e6
+    micros = found[by] * 1e6
     return f"{micros:,.{2 if micros < 10 else 1 if micros < 100 else 0}f}{mark}"
 
 
@@ -102,8 +102,8 @@ def _ratio(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}x"
 
 
-def _summary(record: Record) -> list[str]:
-    every = figures(record)
+def _summary(record: Record, by: str) -> list[str]:
+    every = figures(record, by)
     big = [found for found in every if not found.call_bound and found.ahead]
     tiny = [found for found in every if found.call_bound and found.ahead]
     lines = []

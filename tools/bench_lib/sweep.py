@@ -1,13 +1,13 @@
 """No cliffs: every type, reduction and operator on the grid, in time per byte against its float32 sibling.
 
-The two take turns, so that a slow moment of the machine meets both.
+The two take turns, so that a slow moment of the machine meets both, and the least time of each counts: a
+cliff is there at every turn, and other people's work is not.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import statistics
 import sys
 from collections.abc import Iterable
 from itertools import groupby
@@ -28,6 +28,9 @@ _TURN = 0.004
 FLAG, ALARM = 1.5, 3.0
 """Times the sibling's time per byte from which a case needs a reason, and from which none will do."""
 
+_SECOND_LOOK = 4
+"""Times the rounds that a case above the first of them is measured again."""
+
 _PER_ELEMENT = 1.1
 """A case that takes at most this times as long as its sibling moves fewer bytes in the same number of steps."""
 
@@ -42,16 +45,23 @@ def measure(item: Item, work: Workload, sibling: Workload, rounds: int) -> dict[
         function()
         counts.append(max(1, min(1000, int(_TURN / max(timed(function, 1), 1e-7)))))
     turns: tuple[list[float], list[float]] = ([], [])
-    for _ in range(rounds):
-        for function, count, kept in zip(pair, counts, turns, strict=True):
-            kept.append(timed(function, count))
-    seconds, beside = map(statistics.median, turns)
+
+    def take(rounds: int) -> float:
+        for _ in range(rounds):
+            for function, count, kept in zip(pair, counts, turns, strict=True):
+                kept.append(timed(function, count))
+        return min(turns[0]) / work.traffic / (min(turns[1]) / sibling.traffic)
+
+    per_byte = take(rounds)
+    if per_byte > FLAG:
+        per_byte = take(_SECOND_LOOK * rounds)
+    seconds, beside = map(min, turns)
     return {
         "seconds": seconds,
         "bytes": work.traffic,
         "sibling": beside,
         "sibling_bytes": sibling.traffic,
-        "per_byte": seconds / work.traffic / (beside / sibling.traffic),
+        "per_byte": per_byte,
         "kernel": found.kernel,
         "threads": found.threads,
     }
@@ -83,13 +93,13 @@ def _make(case: Case, item: Item) -> Workload:
 
 
 def _siblings(cases: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the float32 rows: the median of what stood beside the other types."""
+    """Return the float32 rows: the least of what stood beside the other types."""
     beside: dict[str, list[dict[str, Any]]] = {}
     for name, found in cases.items():
         beside.setdefault(f"{name.rpartition('/')[0]}/{SIBLING}", []).append(found)
     return {
         name: {
-            "seconds": statistics.median(row["sibling"] for row in rows),
+            "seconds": min(row["sibling"] for row in rows),
             "bytes": rows[0]["sibling_bytes"],
             "sibling": None,
             "sibling_bytes": None,

@@ -1,0 +1,350 @@
+"""Folders of kernels built ahead of time: what is in them, and C and C++ programs that use them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ahead import EXAMPLES, OUTPUT, ROOT, SPEC, good, python, run, scattergen
+
+import scattergen as scattergen_package
+from scattergen import aot, manifest, packaging, standard, toolchain
+from scattergen.config import Settings
+from scattergen.errors import AheadOfTimeError, SpecError
+from scattergen.kernel import FORMS
+from scattergen.lower import variants
+from scattergen.render import render
+from scattergen.spec import OpSpec
+from scattergen.wanted import gather
+
+NAMES = sorted(map(str, variants(OpSpec.parse(SPEC))))
+CC = str(toolchain.find(Settings()).path)
+
+
+def needs(program: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(shutil.which(program) is None, reason=f"needs {program}")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("ahead of time") / "kernels"
+    aot.build([SPEC], place, python=True)
+    return place
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_manifest_says_what_is_there(folder: Path) -> None:
+    found = manifest.read(folder)
+    assert list(found.kernels) == NAMES
+    assert found.specs == (SPEC,)
+    assert found.abi == 1
+    assert {*found.digests, "manifest.json"} == set(files(folder))
+    assert all(manifest.digest(folder / name) == digest for name, digest in found.digests.items())
+
+
+def test_the_same_inputs_give_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    aot.build([SPEC], tmp_path / "elsewhere" / "others", python=True, jobs=1)
+    assert files(tmp_path / "elsewhere" / "others") == files(folder)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_compiler_by_name_is_as_reproducible(compiler: str, tmp_path: Path) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    for name in ("one", "two"):
+        good(scattergen("build", SPEC, "-o", tmp_path / name, SCATTERGEN_CC=compiler))
+    assert files(tmp_path / "one") == files(tmp_path / "two")
+
+
+def test_a_c_program_links_the_shared_library(folder: Path, tmp_path: Path) -> None:
+    lib, program = folder / "lib", tmp_path / "scatter"
+    flags = ("-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{folder / 'include'}", f"-L{lib}")
+    good(run(CC, EXAMPLES / "scatter.c", *flags, "-lscattergen_kernels", f"-Wl,-rpath,{lib}", "-o", program))
+    said = good(run(program))
+    assert said.startswith(OUTPUT)
+    assert "rows_f32_i64_add: position 4 is out of bounds" in said
+    assert said.splitlines()[-len(NAMES) :] == NAMES
+
+
+def test_a_c_program_links_the_static_library(folder: Path, tmp_path: Path) -> None:
+    program, extra = tmp_path / "scatter", [flag for flag in manifest.read(folder).flags if flag == "-fopenmp"]
+    library = folder / "lib" / "libscattergen_kernels.a"
+    good(run(CC, EXAMPLES / "scatter.c", f"-I{folder / 'include'}", library, *extra, "-o", program))
+    shutil.copytree(folder / "include", tmp_path / "include")  # the program stands alone
+    assert good(run(program)).startswith(OUTPUT)
+
+
+@needs("g++")
+@needs("pkg-config")
+def test_a_cpp_program_asks_pkg_config(folder: Path, tmp_path: Path) -> None:
+    lib, program = folder / "lib", tmp_path / "scatter"
+    asked = run("pkg-config", "--cflags", "--libs", "scattergen_kernels", PKG_CONFIG_PATH=str(lib / "pkgconfig"))
+    words = [word.replace("\\", "") for word in re.findall(r"(?:\\.|\S)+", good(asked))]
+    flags = ("-std=c++11", "-Wall", "-Wextra", "-Werror", "-pthread", f"-Wl,-rpath,{lib}")
+    good(run("g++", EXAMPLES / "scatter.cpp", *flags, *words, "-o", program))
+    assert good(run(program)) == OUTPUT
+
+
+@needs("cmake")
+@needs("g++")
+def test_cmake_builds_the_examples(folder: Path, tmp_path: Path) -> None:
+    good(run("cmake", "-S", EXAMPLES, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={folder}"))
+    good(run("cmake", "--build", tmp_path))
+    assert good(run(tmp_path / "scatter_c")).startswith(OUTPUT)
+    assert good(run(tmp_path / "scatter_c_static")).startswith(OUTPUT)
+    assert good(run(tmp_path / "scatter_cpp")) == OUTPUT
+
+
+@needs("make")
+def test_make_builds_the_folder_again_when_its_list_changes(tmp_path: Path) -> None:
+    listed = tmp_path / "my kernels.json"
+    listed.write_text(json.dumps({"specs": ["rows_f32_i64_add"]}))
+    # The rules for a file's name with a space are make's own.
+    command = f'"{sys.executable}" -m scattergen build "my kernels.json" -o kernels'
+    (tmp_path / "Makefile").write_text(
+        f"all: kernels/manifest.json\nkernels/manifest.json:\n\t{command}\n-include kernels/scattergen_kernels.d\n"
+    )
+    assert "scattergen build" in good(run("make", "all", cwd=tmp_path))
+    assert "scattergen build" not in good(run("make", "all", cwd=tmp_path))
+    listed.write_text(json.dumps({"specs": ["rows_f64_i64_add"]}))
+    later = (tmp_path / "kernels" / "manifest.json").stat().st_mtime + 5
+    os.utime(listed, (later, later))
+    assert "scattergen build" in good(run("make", "all", cwd=tmp_path))
+    assert list(manifest.read(tmp_path / "kernels").kernels) == ["rows_f64_i64_add"]
+
+
+def test_a_kernel_that_does_not_compile_is_named_and_leaves_nothing(tmp_path: Path) -> None:
+    compiler = tmp_path / "cc"
+    compiler.write_text(f'#!/bin/sh\ncase "$*" in *strided*.c*) echo no such luck; exit 1;; esac\nexec {CC} "$@"\n')
+    compiler.chmod(0o755)
+    place = tmp_path / "out"
+    place.mkdir()
+    done = scattergen("build", SPEC, "-o", place / "kernels", SCATTERGEN_CC=str(compiler))
+    assert done.returncode == 1
+    assert "strided_f32_i64_k1_add: cc exited with status 1" in done.stderr
+    assert "no such luck" in done.stderr
+    source = re.search(r"source: +(\S+)", done.stderr)
+    assert source is not None
+    assert Path(source[1]).name == "strided_f32_i64_k1_add.c"
+    assert "Generated by scattergen" in Path(source[1]).read_text()
+    assert list(place.iterdir()) == []
+    shutil.rmtree(Path(source[1]).parent)
+
+
+def test_a_failed_build_leaves_the_older_folder(folder: Path, tmp_path: Path) -> None:
+    place = tmp_path / "kernels"
+    shutil.copytree(folder, place)
+    before = files(place)
+    done = scattergen("build", SPEC, "-o", place, SCATTERGEN_CC="false")
+    assert done.returncode == 1
+    assert files(place) == before
+    assert list(tmp_path.iterdir()) == [place]
+
+
+def test_a_folder_of_ours_is_replaced_and_another_is_not(folder: Path, tmp_path: Path) -> None:
+    place = tmp_path / "kernels"
+    shutil.copytree(folder, place)
+    aot.build(["rows_w32_i64_none"], place)
+    assert list(manifest.read(place).kernels) == ["rows_w32_i64_none"]
+    assert not (place / "src" / "rows_f32_i64_add.c").exists()
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter1.tex").write_text("Call me Ishmael.")
+    with pytest.raises(AheadOfTimeError, match=r"has no manifest\.json"):
+        aot.build(["rows_w32_i64_none"], tmp_path / "thesis")
+    assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter1.tex"]
+
+
+def test_no_openmp_needs_no_runtime(tmp_path: Path) -> None:
+    made = aot.build(["rows_f32_i64_add"], tmp_path / "kernels", openmp=False)
+    assert "-fopenmp" not in made.flags
+    library = (tmp_path / "kernels" / made.libraries[next(iter(made.libraries))]).read_bytes()
+    assert b"GOMP" not in library
+    assert b"gomp" not in library
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="levels are x86-64's")
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's loader chooses among levels")
+def test_the_loader_takes_the_best_level_that_the_cpu_has(tmp_path: Path) -> None:
+    """The library of the higher level is exchanged for one that has a kernel more, which shows who is loaded."""
+    place, other = tmp_path / "kernels", tmp_path / "other"
+    aot.build(["rows_f32_i64_add"], place, target="x86-64-v2,x86-64-v3")
+    better = place / "lib" / "glibc-hwcaps" / "x86-64-v3" / "libscattergen_kernels.so"
+    assert manifest.read(place).libraries == {
+        "x86-64-v2": "lib/libscattergen_kernels.so",
+        "x86-64-v3": str(better.relative_to(place)),
+    }
+    aot.build(["rows_f32_i64_add", "rows_f64_i64_add"], other, target="x86-64-v3")
+    shutil.copyfile(other / "lib" / "libscattergen_kernels.so", better)
+    program = tmp_path / "scatter"
+    flags = (f"-I{place / 'include'}", f"-L{place / 'lib'}", "-lscattergen_kernels", f"-Wl,-rpath,{place / 'lib'}")
+    good(run(CC, EXAMPLES / "scatter.c", *flags, "-o", program))
+    names = good(run(program)).splitlines()[3:]
+    has = "avx2" in Path("/proc/cpuinfo").read_text() and "fma" in Path("/proc/cpuinfo").read_text()
+    assert names == (["rows_f32_i64_add", "rows_f64_i64_add"] if has else ["rows_f32_i64_add"])
+
+
+def test_a_cffi_extension_is_built_by_setuptools(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("setuptools", reason="needs setuptools")
+    shutil.copytree(folder, tmp_path / "kernels")
+    (tmp_path / "setup.py").write_text(
+        'from setuptools import setup\nsetup(name="mine", py_modules=[],'
+        ' cffi_modules=["kernels/python/scattergen_kernels_build.py:ffibuilder"])\n'
+    )
+    good(run(sys.executable, "setup.py", "-q", "build_ext", "--inplace", cwd=tmp_path))
+    code = f"""
+import sys; sys.path.insert(0, {str(tmp_path)!r})
+import numpy as np
+from _scattergen_kernels import ffi, lib
+data, out = np.arange(8, dtype=np.float32), np.empty(8, np.float32)
+indices, updates = np.array([0, 0, -1, 3, 2, 3]), np.arange(10, 70, 10, dtype=np.float32)
+layout = ffi.new("int64_t[]", [2, 3, 4, 8, 4, 3, 3])
+kernel = lib.scattergen_rows_f32_i64_add
+arrays = [ffi.from_buffer(array) for array in (out, data, indices, updates)]
+assert kernel.run(*arrays, layout, ffi.NULL, 1) == -1
+assert ffi.string(lib.scattergen_find(b"rows_f32_i64_add").name) == b"rows_f32_i64_add"
+print(*out.astype(int))
+assert "scattergen" not in sys.modules
+"""
+    assert good(python(code)).split() == OUTPUT.split()
+
+
+def test_a_cffi_extension_is_built_by_hand(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("setuptools", reason="needs setuptools")
+    place = tmp_path / "kernels"
+    shutil.copytree(folder, place)
+    good(run(sys.executable, place / "python" / "scattergen_kernels_build.py", cwd=tmp_path))
+    code = f"import sys; sys.path.insert(0, {str(place / 'python')!r}); import _scattergen_kernels as k"
+    assert good(python(f"{code}; print(k.lib.scattergen_rows_f32_i64_add.abi)")) == "1\n"
+
+
+def test_a_kernel_is_called_by_its_address() -> None:
+    printed = good(run(sys.executable, EXAMPLES / "by_pointer.py"))
+    assert re.sub(r"[\[\].]", "", printed).split() == OUTPUT.split()
+
+
+def test_numba_calls_a_kernel_by_its_address() -> None:
+    pytest.importorskip("numba", reason="numba is not installed")
+    code = """
+import ctypes, numba, numpy as np, scattergen
+address = scattergen.compile("scatter_elements_f32_i64_r2a1_add").variant("rows").address
+p, n = ctypes.c_size_t, ctypes.c_int64
+run = ctypes.CFUNCTYPE(n, p, p, p, p, p, p, ctypes.c_int32)(address)
+@numba.njit
+def call(out, data, indices, updates, layout):
+    return run(out.ctypes.data, data.ctypes.data, indices.ctypes.data, updates.ctypes.data, layout.ctypes.data, 0, 1)
+out, data = np.empty(8, np.float32), np.arange(8, dtype=np.float32)
+indices, updates = np.array([0, 0, -1, 3, 2, 3]), np.arange(10, 70, 10, dtype=np.float32)
+assert call(out, data, indices, updates, np.array([2, 3, 4, 8, 4, 3, 3])) == -1
+print(*out.astype(int))
+"""
+    assert good(python(code)).split() == OUTPUT.split()
+
+
+def test_the_header_names_the_numbers_of_every_form() -> None:
+    kernels = {kernel.form.name: kernel for kernel in standard.kernels()}
+    assert set(kernels) == set(FORMS), "the standard set lacks a form"
+    for kernel in kernels.values():
+        found = packaging.form_layout(kernel, render(kernel))
+        assert found.comment[0].startswith("layout")
+        assert "TOTAL" in found.numbers
+        assert len(set(found.numbers)) == len(found.numbers) > 2
+
+
+@pytest.mark.parametrize(
+    ("call", "form", "layout"),
+    [
+        # The table of docs/ahead-of-time.md, with B = 3, A = 4, size = 5, n = 2, and k = 2 of dims (3, 5), L = 4.
+        (("scatter_elements", (3, 5), (3, 2), 1), "rows", (3, 2, 5, 15, 5, 2, 2)),
+        (("scatter_elements", (3, 5, 4), (3, 2, 4), 1), "lanes", (3, 2, 4, 5, 60, 20, 4, 8, 4, 8, 4, 4)),
+        (("scatter_nd", (3, 5, 4), (2, 2), None), "slices", (1, 2, 4, 60, 60, 0, 2, 0, 4, 3, 5, 20, 4)),
+        (("scatter_nd", (3, 5), (2, 2), None), "elements", (2, 15, 3, 5, 5, 1)),
+        (("scatter_elements", (5,), (2,), 0), "elements", (2, 5, 5, 1)),
+    ],
+)
+def test_layouts_are_those_of_the_guide(call: tuple[Any, ...], form: str, layout: tuple[int, ...]) -> None:
+    operator, data, indices, axis = call
+    updates = indices if axis is not None else (*indices[:-1], *data[indices[-1] :])
+    arrays = (np.zeros(data, np.float32), np.zeros(indices, np.int64), np.zeros(updates, np.float32))
+    place = () if axis is None else (axis,)
+    found = scattergen_package.explain(
+        getattr(scattergen_package, operator), *arrays, *place, reduction="add", threads=1
+    )
+    assert (found.form, found.layout) == (form, layout)
+
+
+def test_lists_have_products(tmp_path: Path) -> None:
+    listed = tmp_path / "kernels.json"
+    rows = [
+        {"operator": "scatter_elements", "dtype": ["f32", "c64"], "rank": 2, "axis": [-1], "reduction": "*"},
+        {"operator": ["scatter_nd"], "dtype": "u8", "index": "*", "rank": [1, 2], "k": "*"},
+    ]
+    listed.write_text(json.dumps({"specs": ["scatter_f32_i32_r1a0_none", "rows_f64_i64_add"], "kernels": rows}))
+    found = gather([listed])
+    assert [str(spec) for spec in found.specs] == sorted(
+        [f"scatter_elements_f32_i64_r2a1_{name}" for name in ("none", "add", "mul", "max", "min")]
+        + [f"scatter_elements_c64_i64_r2a1_{name}" for name in ("none", "add", "mul")]
+        + [f"scatter_nd_u8_{index}_{place}_none" for index in ("i32", "i64") for place in ("r1k1", "r2k1", "r2k2")]
+        + ["scatter_f32_i32_r1a0_none"]
+    )
+    assert "rows_f64_i64_add" in map(str, found.kernels)
+    assert found.files == (listed,)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="the standard library reads TOML from Python 3.11 on")
+def test_lists_may_be_toml(tmp_path: Path) -> None:
+    listed = tmp_path / "kernels.toml"
+    listed.write_text(
+        '[[kernels]]\noperator = "scatter_nd"\ndtype = ["f32", "f64"]\nrank = 3\nk = 1\nreduction = "max"\n'
+    )
+    assert [str(spec) for spec in gather([str(listed)]).specs] == [
+        "scatter_nd_f32_i64_r3k1_max",
+        "scatter_nd_f64_i64_r3k1_max",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"operator": "scatter_add", "dtype": "f32", "rank": 1, "axis": 0}, "operator='scatter_add'"),
+        ({"operator": "scatter_nd", "dtype": "f32", "rank": 1}, "k is missing, which ScatterND needs"),
+        ({"operator": "scatter_nd", "dtype": "f32", "k": 1}, "rank is missing"),
+        ({"operator": "scatter_nd", "dtype": "f33", "rank": 1, "k": 1}, "dtype='f33'"),
+        ({"operator": "scatter_nd", "dtype": "f32", "rank": 1, "k": 1, "reduce": "add"}, "'reduce' means nothing here"),
+        ({"operator": "scatter_nd", "dtype": "*", "rank": 1, "k": 2}, "nothing that it says is valid together"),
+    ],
+)
+def test_lists_say_what_is_wrong_and_where(row: dict[str, object], said: str, tmp_path: Path) -> None:
+    listed = tmp_path / "kernels.json"
+    listed.write_text(json.dumps({"kernels": [row]}))
+    with pytest.raises(AheadOfTimeError) as caught:
+        gather([listed])
+    assert f"kernels.json, kernels[0]: {said}" in str(caught.value)
+
+
+def test_models_give_their_scatter_nodes() -> None:
+    pytest.importorskip("onnx", reason="needs the onnx package")
+    found = gather([ROOT / "tests" / "models" / "gat_segment_softmax.dy.onnx"])
+    assert "scatter_nd_f32_i64_r2k1_add" in map(str, found.specs)
+
+
+def test_nothing_asked_for_is_an_error() -> None:
+    with pytest.raises(AheadOfTimeError, match="no kernel is asked for"):
+        gather([])
+    with pytest.raises(SpecError):
+        gather(["rows_f32_i64_pow"])
+
+
+@pytest.mark.parametrize("target", ["x86-64-v9", "aarch64", "x86-64-v2,aarch64-linux-gnu", "aarch64-windows-gnu"])
+def test_a_target_that_is_none_is_refused(target: str, tmp_path: Path) -> None:
+    with pytest.raises(AheadOfTimeError, match="allowed are levels"):
+        aot.build([SPEC], tmp_path / "kernels", target=target)

@@ -1,0 +1,240 @@
+"""The command, run as people and programs run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ahead import ROOT, SPEC, environment, good, python, run, scattergen
+
+from scattergen import cli, commands, compiled
+
+MODEL = ROOT / "tests" / "models" / "gat_segment_softmax.dy.onnx"
+
+
+def built(cache: Path) -> None:
+    good(python(f"import scattergen; scattergen.compile({SPEC!r})", SCATTERGEN_CACHE_DIR=str(cache)))
+
+
+def on_a_terminal(*arguments: str, **variables: str) -> str:
+    """Run the command with a pseudo-terminal as its output, and return what it wrote."""
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "scattergen", *arguments]
+    process = subprocess.Popen(command, stdout=slave, stderr=slave, env=environment(TERM="xterm", **variables))
+    os.close(slave)
+    parts = []
+    while True:
+        try:
+            part = os.read(master, 1 << 16)
+        except OSError:  # Linux's way of saying that the other end is closed
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(master)
+    assert process.wait() == 0
+    return b"".join(parts).decode()
+
+
+def test_show_prints_the_c_exactly_as_it_is_compiled() -> None:
+    printed = good(scattergen("show", SPEC))
+    kernel = compiled.compile(SPEC)
+    assert printed == "\n".join(variant.source for variant in kernel.variants)
+    assert printed == commands.show(SPEC)
+    assert good(scattergen("show", "rows_f32_i64_add")) == kernel.variant("rows").source
+
+
+def test_show_lists_names_and_speaks_json() -> None:
+    names = good(scattergen("show", SPEC, "--list")).split()
+    assert "rows_f32_i64_add" in names
+    answer = json.loads(good(scattergen("show", SPEC, "--json")))
+    assert [kernel["name"] for kernel in answer["kernels"]] == names
+    assert answer["kernels"][0]["source"] in commands.show(SPEC)
+
+
+def test_colours_are_for_terminals_alone() -> None:
+    pytest.importorskip("rich", reason="needs rich")
+    assert "\x1b[" in on_a_terminal("show", "rows_f32_i64_add")
+    assert "\x1b[" not in on_a_terminal("show", "rows_f32_i64_add", NO_COLOR="1")
+    assert "\x1b[" not in good(scattergen("show", "rows_f32_i64_add"))
+    coloured = on_a_terminal("show", "rows_f32_i64_add", COLUMNS="60")
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", coloured).replace("\r\n", "\n")
+    assert [line.rstrip() for line in plain.splitlines()] == commands.show("rows_f32_i64_add").splitlines()
+
+
+def test_a_spec_that_is_none_is_status_2() -> None:
+    done = scattergen("show", "scatter_elements_f32_i64_r3a5_add")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == "scattergen: SpecError: axis=5: allowed is 0 to 2 for rank 3\n"
+
+
+@pytest.mark.parametrize("arguments", [(), ("shew",), ("show",), ("build", SPEC), ("cache",), ("cache", "prune", "x")])
+def test_words_that_mean_nothing_are_status_2(arguments: tuple[str, ...]) -> None:
+    done = scattergen(*arguments)
+    assert done.returncode == 2
+    assert "usage: scattergen" in done.stderr
+
+
+def test_build_says_what_it_made(tmp_path: Path) -> None:
+    done = scattergen("build", SPEC, "-o", tmp_path / "kernels", "-j", "2")
+    assert re.match(rf"{tmp_path}/kernels: \d+ kernels for \w+ \w+ in [\d.]+ s\n", good(done))
+    assert "\r" not in done.stderr
+    answer = json.loads(good(scattergen("build", "rows_f32_i64_add", "-o", tmp_path / "one", "--json")))
+    assert answer["kernels"] == ["rows_f32_i64_add"]
+    assert all((tmp_path / "one" / name).stat().st_size == size for name, size in answer["bytes"].items())
+
+
+def test_the_tool_is_the_same_command(tmp_path: Path) -> None:
+    command = (sys.executable, ROOT / "tools" / "build_kernels.py", "rows_f32_i64_add", "-o", tmp_path / "kernels")
+    assert "1 kernels for" in good(run(*command, PYTHONPATH=""))
+    assert (tmp_path / "kernels" / "manifest.json").is_file()
+
+
+def test_run_compares_a_model_with_the_outputs_given() -> None:
+    pytest.importorskip("onnx", reason="needs the onnx package")
+    printed = good(scattergen("run", MODEL, "--io", MODEL.with_suffix(".npz")))
+    assert "elements_f32_i64_k1_max" in printed
+    assert "expected outputs: given" in printed
+    answer = json.loads(good(scattergen("run", MODEL, "--io", MODEL.with_suffix(".npz"), "--json")))
+    assert answer["equal"] is True
+    assert len(answer["nodes"]) == 3
+
+
+def test_run_is_status_1_where_outputs_differ(tmp_path: Path) -> None:
+    pytest.importorskip("onnx", reason="needs the onnx package")
+    import numpy as np
+
+    with np.load(MODEL.with_suffix(".npz")) as archive:
+        arrays = {name: archive[name] + (name.startswith("out/")) for name in archive.files}
+    np.savez(tmp_path / "wrong.npz", **arrays)
+    done = scattergen("run", MODEL, "--io", tmp_path / "wrong.npz")
+    assert done.returncode == 1
+    assert "NOT EQUAL" in done.stdout
+
+
+def test_run_is_status_2_where_there_is_no_model(tmp_path: Path) -> None:
+    pytest.importorskip("onnx", reason="needs the onnx package")
+    done = scattergen("run", tmp_path / "none.onnx")
+    assert done.returncode == 2
+    assert "none.onnx" in done.stderr
+
+
+def test_cache_lists_what_is_kept(tmp_path: Path) -> None:
+    cache = tmp_path / "store"
+    built(cache)
+    assert good(scattergen("cache", "dir", SCATTERGEN_CACHE_DIR=str(cache))) == f"{cache}\n"
+    listed = good(scattergen("cache", "list", SCATTERGEN_CACHE_DIR=str(cache)))
+    assert re.search(r"^rows_f32_i64_add +[\d.]+ KB +\d+ s ago +\d+ ms", listed, re.MULTILINE)
+    answer = json.loads(good(scattergen("cache", "list", "--json", SCATTERGEN_CACHE_DIR=str(cache))))
+    assert "rows_f32_i64_add" in [entry["kernel"] for entry in answer]
+    assert all(Path(entry["path"]).is_dir() and entry["bytes"] > 0 and entry["seconds"] > 0 for entry in answer)
+
+
+def test_cache_verify_is_status_1_where_something_is_damaged(tmp_path: Path) -> None:
+    cache = tmp_path / "store"
+    built(cache)
+    assert good(scattergen("cache", "verify", SCATTERGEN_CACHE_DIR=str(cache))) == "0 damaged\n"
+    (library,) = cache.glob("v1/rows_f32_i64_add-*/kernel.so")
+    library.write_bytes(b"")
+    done = scattergen("cache", "verify", SCATTERGEN_CACHE_DIR=str(cache))
+    assert done.returncode == 1
+    assert done.stdout == f"damaged: {library.parent.name}\n1 damaged\n"
+    assert not library.parent.exists()
+
+
+def test_cache_prune_and_clear_remove(tmp_path: Path) -> None:
+    cache = tmp_path / "store"
+    built(cache)
+    number = len(list((cache / "v1").iterdir()))
+    assert good(scattergen("cache", "prune", "--older-than", "1d", SCATTERGEN_CACHE_DIR=str(cache))) == "0 removed\n"
+    (entry,) = cache.glob("v1/rows_f32_i64_add-*")
+    os.utime(entry / "meta.json", (0, 0))
+    pruned = good(scattergen("cache", "prune", "--older-than", "90d", SCATTERGEN_CACHE_DIR=str(cache)))
+    assert pruned == f"removed: {entry.name}\n1 removed\n"
+    assert good(scattergen("cache", "clear", SCATTERGEN_CACHE_DIR=str(cache))) == f"{number - 1} removed\n"
+    assert list((cache / "v1").iterdir()) == []
+
+
+def test_cache_clear_leaves_a_folder_that_is_no_store(tmp_path: Path) -> None:
+    (tmp_path / "letters").mkdir()
+    done = scattergen("cache", "clear", SCATTERGEN_CACHE_DIR=str(tmp_path))
+    assert done.returncode == 2
+    assert "did not make (letters)" in done.stderr
+    assert (tmp_path / "letters").is_dir()
+
+
+def test_env_says_where_each_setting_is_from(tmp_path: Path) -> None:
+    given = {"SCATTERGEN_CFLAGS": "-O2", "CC": "gcc", "SCATTERGEN_AOT_PATH": str(tmp_path)}
+    answer = json.loads(good(scattergen("env", "--json", **given)))
+    settings = {row["name"]: (row["value"], row["from"]) for row in answer["settings"]}
+    assert settings["cflags"] == ("-O2", "SCATTERGEN_CFLAGS")
+    assert settings["cc"] == ("gcc", "CC")
+    assert settings["compile"] == ("auto", "default")
+    assert set(settings) == {row.field for row in commands.config.TABLE}
+    assert answer["compiler"]["command"][0].endswith("/gcc")
+    assert "-O2" in answer["compiler"]["flags"]
+    assert "no folder that `scattergen build` wrote" in answer["ahead of time"][0]["refused"]
+    assert answer["versions"]["scattergen"] in good(scattergen("--version"))
+    printed = good(scattergen("env", **given))
+    assert re.search(r"SCATTERGEN_CFLAGS +-O2 +SCATTERGEN_CFLAGS", printed)
+
+
+def test_env_says_that_there_is_no_compiler() -> None:
+    printed = good(scattergen("env", SCATTERGEN_CC="no-such-compiler"))
+    assert "no C compiler" in printed
+    assert "is no program on PATH" in printed
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    command = f"'{sys.executable}' -m scattergen show {SPEC} | head -n 1"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=environment())
+    assert done.stdout.startswith("/* Generated by scattergen")
+    assert done.stderr == ""
+
+
+def test_bash_completes_commands_options_and_specs() -> None:
+    if shutil.which("bash") is None:
+        pytest.skip("needs bash")
+    script = good(scattergen("completion", "bash"))
+
+    def completed(*words: str) -> list[str]:
+        line = " ".join(f"'{word}'" for word in ("scattergen", *words))
+        code = (
+            f'{script}\nCOMP_WORDS=({line}); COMP_CWORD={len(words)}; _scattergen; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        )
+        return good(run("bash", "-c", code)).split()
+
+    assert completed("ca") == ["cache"]
+    assert completed("cache", "pr") == ["prune"]
+    assert completed("cache", "prune", "--old") == ["--older-than"]
+    assert "scatter_elements_f32_i64_r2a0_add" in completed("show", "scatter_el")
+    assert completed("build", "x", "--tar") == ["--target"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_read_their_scripts(shell: str, tmp_path: Path) -> None:
+    text = good(scattergen("completion", shell))
+    assert "older-than" in text
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    (tmp_path / "script").write_text(text)
+    good(run(shell, tmp_path / "script"))
+
+
+def test_every_command_has_help() -> None:
+    for words in ((), ("show",), ("build",), ("run",), ("cache",), ("cache", "prune"), ("env",), ("completion",)):
+        assert "usage: scattergen" in good(scattergen(*words, "--help"))
+
+
+@pytest.mark.parametrize(("text", "bytes_"), [("1G", 1 << 30), ("1.5K", 1536), ("7", 7)])
+def test_sizes_are_read(text: str, bytes_: int) -> None:
+    chosen = cli.parser().parse_args(["cache", "prune", "--max-size", text])
+    assert chosen.max_size == bytes_

@@ -1,0 +1,149 @@
+"""Kernels by import."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ahead import ROOT, good, python, run
+
+import scattergen
+from scattergen import jit, standard
+
+CODE = """
+import numpy as np
+from scattergen.jit import scatter_elements_f32_i64_r2a1_add as kernel
+print(kernel(np.zeros((1, 4), np.float32), np.array([[1, 1]]), np.ones((1, 2), np.float32))[0].tolist())
+"""
+
+
+def test_an_import_gives_a_kernel() -> None:
+    from scattergen.jit import scatter_elements_f32_i64_r2a1_add as kernel
+
+    assert isinstance(kernel, scattergen.Kernel)
+    result = kernel(np.zeros((1, 4), np.float32), np.array([[1, 1]]), np.ones((1, 2), np.float32))
+    assert result.tolist() == [[0, 2, 0, 0]]
+    assert jit.scatter_elements_f32_i64_r2a1_add is kernel
+
+
+def test_it_works_in_another_python() -> None:
+    assert good(python(CODE)) == "[0.0, 2.0, 0.0, 0.0]\n"
+
+
+def test_it_works_with_a_home_that_cannot_be_written() -> None:
+    done = python("import os; os.environ.pop('SCATTERGEN_CACHE_DIR', 0)\n" + CODE, HOME="/proc/self", XDG_CACHE_HOME="")
+    assert good(done) == "[0.0, 2.0, 0.0, 0.0]\n"
+    assert "kernels are kept for the life of this process only" in done.stderr
+
+
+def test_kernels_go_to_spawned_processes(tmp_path: Path) -> None:
+    script = tmp_path / "spawn.py"
+    script.write_text(
+        """
+import multiprocessing, sys
+import numpy as np
+from scattergen.jit import scatter_nd_f32_i64_r1k1_add as kernel
+
+def call(given, index):
+    assert str(given) == str(kernel) and given.variants[0].address
+    return given(np.zeros(4, np.float32), np.array([[index]]), np.ones(1, np.float32)).tolist()
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        print(pool.starmap(call, [(kernel, 0), (kernel, 3)]))
+"""
+    )
+    assert good(run(sys.executable, script, cwd=tmp_path)) == "[[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]]\n"
+
+
+def test_a_kernel_is_pickled_by_its_spec() -> None:
+    kernel = scattergen.compile("scatter_nd_f32_i64_r1k1_add")
+    again = pickle.loads(pickle.dumps(kernel))
+    assert again.spec == kernel.spec
+    assert [variant.spec for variant in again.variants] == [variant.spec for variant in kernel.variants]
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("scatter_elements_f32_i64_r3a1_sum", "scatter_elements_f32_i64_r3a1_add"),
+        ("scatter_elements_f32_i64_r3a3_add", "scatter_elements_f32_i64_r3a2_add"),
+        ("scatter_elements_float32_i64_r3a1_add", "scatter_elements_f32_i64_r3a1_add"),
+        ("scatter_element_f32_i64_r3a1_add", "scatter_elements_f32_i64_r3a1_add"),
+        ("scatter_nd_f32_i64_r3a1_add", "scatter_nd_f32_i64_r3k1_add"),
+        ("scatter_nd_f32_u64_r3k1_add", "scatter_nd_f32_i64_r3k1_add"),
+        ("scatter_nd_f32", ""),
+    ],
+)
+def test_a_wrong_spec_is_an_import_error_with_the_grammar_and_near_names(name: str, near: str) -> None:
+    with pytest.raises(ImportError) as caught:
+        getattr(jit, name)
+    text = str(caught.value)
+    assert text.startswith(f"{name} is no kernel: ")
+    assert "<operator>_<dtype>_<index dtype>_r<rank>" in text
+    if near:
+        offered = text.split("near:")[1].replace(",", "").split()
+        assert near in offered
+        assert all(scattergen.OpSpec.parse(one) for one in offered)
+
+
+@pytest.mark.parametrize("name", ["gather", "scattered", "__path__", "_ipython_display_", "compile_everything"])
+def test_any_other_name_is_an_attribute_error(name: str) -> None:
+    with pytest.raises(AttributeError, match=name):
+        getattr(jit, name)
+    assert not hasattr(jit, name)
+
+
+def test_dir_lists_the_standard_set() -> None:
+    assert set(standard.SPECS) <= set(dir(jit))
+
+
+def test_type_checkers_see_callables(tmp_path: Path) -> None:
+    pytest.importorskip("mypy", reason="needs mypy")
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from scattergen.jit import scatter_elements_f32_i64_r2a1_add as kernel\nreveal_type(kernel)\nkernel(1)\n"
+    )
+    folder = ("--cache-dir", str(tmp_path / "cache"), "--config-file", str(ROOT / "pyproject.toml"))
+    said = run(sys.executable, "-m", "mypy", *folder, program, cwd=tmp_path).stdout
+    assert 'Revealed type is "scattergen.compiled.Kernel"' in said
+    assert "Missing positional arguments" in said
+    assert "Found 1 error" in said
+
+
+def test_many_are_built_at_once_and_told_of_one_by_one(tmp_path: Path) -> None:
+    code = """
+import dataclasses, scattergen
+from scattergen import config
+seen = []
+specs = ["scatter_nd_f32_i64_r2k1_add", "scatter_elements_f32_i64_r1a0_add"]
+kernels = scattergen.compile_all(specs, jobs=2, on_done=seen.append)
+assert [str(kernel) for kernel in kernels] == specs
+names = {str(variant.spec) for kernel in kernels for variant in kernel.variants}
+assert sorted(done.name for done in seen) == sorted(names)
+assert [done.number for done in seen] == list(range(1, len(names) + 1)) and seen[0].total == len(names)
+assert {done.origin for done in seen} == {"built"}
+config.use(dataclasses.replace(config.settings(), compile="never"))
+import numpy as np
+print(scattergen.scatter_nd(np.zeros((4, 2), np.float32), [[1]], np.ones((1, 2), np.float32), "add")[1])
+try:
+    scattergen.scatter_nd(np.zeros((4, 2), np.float32), [[1]], np.ones((1, 2), np.float32), "mul")
+except scattergen.errors.KernelUnavailable as error:
+    print("SCATTERGEN_COMPILE=never" in str(error))
+"""
+    assert good(python(code, SCATTERGEN_CACHE_DIR=str(tmp_path))) == "[1. 1.]\nTrue\n"
+
+
+def test_a_failure_among_many_is_that_kernel_s(tmp_path: Path) -> None:
+    code = """
+import scattergen
+try:
+    scattergen.compile_all(["scatter_nd_f32_i64_r2k1_add"])
+except scattergen.errors.CompileError as error:
+    print(error.spec.split("_")[1:])
+"""
+    done = python(code, SCATTERGEN_CACHE_DIR=str(tmp_path), SCATTERGEN_CC="false")
+    assert "f32" in good(done)

@@ -1,0 +1,114 @@
+"""Kernels of every form and kind under sanitizers, on blocks of exact size: no access, shift or race that is wrong."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import driver
+import kernel_calls
+import numpy as np
+import pytest
+from kernel_calls import KernelCall, Wanted
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="gcc's and clang's sanitizers as Linux has them")
+
+MEMORY = ("-g", "-O1", "-fopenmp", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+RACES = ("-g", "-O1", "-fopenmp", "-fsanitize=thread")
+
+WORKS = """
+#include <omp.h>
+int main(int count, char **words)
+{
+    int threads = 0;
+    (void)words;
+#pragma omp parallel num_threads(2) reduction(+ : threads)
+    threads += count;
+    return threads == 0 || omp_get_max_threads() == 0;
+}
+"""
+LEAKS = """
+#include <stdlib.h>
+int main(int count, char **words)
+{
+    volatile char *memory = malloc(4);
+    (void)words;
+    memory[3 + count] = 1;
+    return memory[0] == 7;
+}
+"""
+RACES_ITSELF = """
+#include <omp.h>
+int main(void)
+{
+    volatile int total = 0;
+#pragma omp parallel num_threads(3)
+    for (int i = 0; i < 1000; i++)
+        total += omp_get_thread_num();
+    return total < 0;
+}
+"""
+
+
+def trial(folder: Path, command: tuple[str, ...], source: str, **environment: str) -> int | None:
+    """Return the exit status of a small program; None where it cannot be built."""
+    (folder / "trial.c").write_text(source)
+    words = [*command, "trial.c", "-o", "trial"]
+    if shutil.which(command[0]) is None or subprocess.run(words, cwd=folder, capture_output=True).returncode:
+        return None
+    return subprocess.run([folder / "trial"], capture_output=True, env={**os.environ, **environment}).returncode
+
+
+def finite(calls: list[KernelCall]) -> list[KernelCall]:
+    """Return the calls without a NaN in the result: its bits may differ, and the driver compares bytes."""
+    return [call for call in calls if not np.isnan(call.want.array(call.want.raw)).any()]
+
+
+@pytest.fixture(scope="module")
+def calls() -> dict[Wanted, list[KernelCall]]:
+    return {wanted: finite(kernel_calls.calls(wanted, 4)) for wanted in kernel_calls.small_sample()}
+
+
+def test_no_kernel_leaves_its_arrays(
+    calls: dict[Wanted, list[KernelCall]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("memory")
+    compiler = next((name for name in ("gcc", "clang") if trial(folder, (name, *MEMORY), WORKS) == 0), None)
+    if compiler is None:
+        pytest.skip("neither gcc nor clang has OpenMP and the libraries of -fsanitize=address,undefined")
+    assert trial(folder, (compiler, *MEMORY), LEAKS) not in (0, None), "the sanitizer sees nothing"
+    program = driver.build(folder, (compiler, *MEMORY), [wanted.kernel for wanted in calls])
+    made = [(call, threads) for found in calls.values() for call in found for threads in (1, 3)]
+    made += [(bad, 1 + at % 3) for found in calls.values() for call in found for at, bad in enumerate(call.spoiled())]
+    assert len({call.kernel for call, _ in made}) == len(calls)
+    # OpenMP's own memory lives until the end
+    assert driver.run(program, made, ASAN_OPTIONS="detect_leaks=0") == ""
+
+
+def archer() -> str:
+    """Return the library that tells clang's thread sanitizer of OpenMP's locks and barriers."""
+    clang = shutil.which("clang")
+    if clang is None:
+        return ""
+    said = subprocess.run([clang, "-print-file-name=libarcher.so"], capture_output=True, text=True).stdout.strip()
+    beside = Path(os.path.realpath(clang)).parents[1] / "lib" / "libarcher.so"
+    return next((str(path) for path in (Path(said), beside) if path.is_absolute() and path.is_file()), "")
+
+
+def test_no_two_threads_of_a_kernel_race(
+    calls: dict[Wanted, list[KernelCall]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder, library = tmp_path_factory.mktemp("races"), archer()
+    options = {"OMP_TOOL_LIBRARIES": library, "TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}
+    if not library or trial(folder, ("clang", *RACES), WORKS, **options) != 0:
+        pytest.skip("needs clang with -fsanitize=thread, OpenMP and libarcher (Debian: clang, libomp-dev)")
+    assert trial(folder, ("clang", *RACES), RACES_ITSELF, **options) not in (0, None), "the sanitizer sees nothing"
+    # one kind of each form: how threads share does not depend on the element, but for halves in a wide copy
+    some = {(wanted.kernel.form.name, wanted.kernel.converts): wanted for wanted in calls}
+    program = driver.build(folder, ("clang", *RACES), [wanted.kernel for wanted in some.values()])
+    made = [(call, 3) for wanted in some.values() for call in calls[wanted]]
+    made += [(bad, 3) for wanted in some.values() for bad in calls[wanted][0].spoiled()]
+    assert driver.run(program, made, **options) == ""
