@@ -198,6 +198,8 @@ def share_memory(one: Array, other: Array) -> bool:
 
 def compact(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
     """Return a C-ordered copy, no larger than what it stands for: dims of stride 0 keep that stride."""
+    if 0 not in array.strides:
+        return np.array(array, dtype or array.dtype, order="C")
     once = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)
     return np.broadcast_to(np.array(array[once], dtype or array.dtype, order="C"), array.shape)
 

@@ -66,15 +66,16 @@ def _resolved(arguments: Arguments, threads: int | None) -> Callable[[], Array] 
     call = found.call
     if call is None or packed is not arguments:
         return None
-    invoke, checked = loader.invoke, call.checked
-    start = NULL if in_place else loader.address(data)
-    addresses = (loader.address(out), start, loader.address(arguments.indices), loader.address(arguments.updates))
+    arrays = (out, data, arguments.indices, arguments.updates)  # `run` holds them, by `arguments`
+    to, start, at, by = (loader.untyped(loader.address(array)) for array in arrays)
+    if in_place:
+        start = NULL
+    invoke, checked = loader.invoke, loader.untyped(call.checked)
     scratch, needs_scratch = call.scratch, call.scratch_bytes > 0
-    to, at, by = addresses[0], addresses[2], addresses[3]
 
     def run() -> Array:
-        if invoke(checked, to, start, at, by, scratch() if needs_scratch else NULL) != -1:
-            raise dispatch.out_of_bounds(arguments)
-        return out
+        if invoke(checked, to, start, at, by, scratch() if needs_scratch else NULL) == -1:
+            return out
+        raise dispatch.out_of_bounds(arguments)
 
     return run

