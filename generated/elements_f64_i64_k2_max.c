@@ -18,6 +18,16 @@ static inline element greater(element old, element update)
 /* layout: tuples, elements of the output, then size and stride of the dim of each component */
 enum { COUNT, TOTAL, SIZES, DEPTH = 2 };
 
+/* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB on some C libraries
+ * move strings by an instruction that takes ten times as long there on some processors. */
+static inline void copy_run(element *restrict to, const element *restrict from, int64_t n)
+{
+    const int64_t bytes = n * (int64_t)sizeof *to;
+    const int64_t piece = ((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 ? 1024 : bytes;
+    for (int64_t i = 0; i < bytes; i += piece)
+        memcpy((char *)to + i, (const char *)from + i, (size_t)(bytes - i < piece ? bytes - i : piece));
+}
+
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.
@@ -67,7 +77,7 @@ static int64_t failed(const void *indices, const int64_t *layout)
 }
 
 /* How far ahead of the work targets are fetched, and what is read in order. */
-enum { AHEAD = 16, FAR_AHEAD = 4096 };
+enum { AHEAD = 16, FAR_AHEAD = 2048 };
 
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads)
@@ -79,7 +89,7 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
     int64_t offset[BLOCK + AHEAD] = {0}; /* the last ones are fetched ahead, never applied */
     (void)scratch, (void)threads;
     if (data)
-        memcpy(o, data, (size_t)layout[TOTAL] * sizeof *o);
+        copy_run(o, data, layout[TOTAL]);
     for (int64_t k = 0; k < count; k += BLOCK) {
         const int64_t n = count - k < BLOCK ? count - k : BLOCK;
         if (offsets(offset, index + k * DEPTH, DEPTH, n, size, stride))

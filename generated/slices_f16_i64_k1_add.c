@@ -140,6 +140,16 @@ enum {
     DEPTH = 1
 };
 
+/* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB on some C libraries
+ * move strings by an instruction that takes ten times as long there on some processors. */
+static inline void copy_run(element *restrict to, const element *restrict from, int64_t n)
+{
+    const int64_t bytes = n * (int64_t)sizeof *to;
+    const int64_t piece = ((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 ? 1024 : bytes;
+    for (int64_t i = 0; i < bytes; i += piece)
+        memcpy((char *)to + i, (const char *)from + i, (size_t)(bytes - i < piece ? bytes - i : piece));
+}
+
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.
@@ -246,7 +256,7 @@ static int share(void *out, const void *data, const void *indices, const void *u
     int bad = 0;
     (void)scratch;
     if (data)
-        memcpy((element *)out + first, (const element *)data + first, (size_t)(end - first) * sizeof(element));
+        copy_run((element *)out + first, (const element *)data + first, end - first);
     for (int64_t outer = 0; outer < outers; outer++) {
         const int64_t base = outer * out_outer;
         if (outers > 1 && (base + out_outer <= lowest || base >= beyond))

@@ -16,7 +16,13 @@ BLOCK = 1024
 """Indices that kernels check at a time: the most columns of a tile."""
 
 TILE = 64
-"""Columns of a tile at least, where the array has as many."""
+"""Columns that an array has at least for tiles to pay."""
+
+PIECE = 512
+"""Bytes of a tile's row at least: shorter pieces of `indices` and `updates` are slow to fetch."""
+
+OWNERS_PAY = 1 << 20
+"""Bytes of updates from which dealing slices out pays for the waiting between rounds."""
 
 LINE = 64
 """Bytes of a cache line."""
@@ -100,44 +106,51 @@ def _lanes(work: Work, machine: Machine) -> Choice:
     """Choose tiles where they save a second trip to memory.
 
     Without tiles `data` is copied first and its elements are met again, at random, when the updates are
-    applied; a tile of a few columns stays in the cache in between. It has to be TILE columns wide, since
-    it walks `indices` and `updates` in pieces of that width, and needs most rows of the axis, as it copies all.
+    applied; a tile of a few columns stays near in between. Its rows should be 512 bytes to 1 KB long,
+    since `indices` and `updates` are walked in pieces of that width: narrower ones lose more than a tile
+    in the second-level cache gains. It copies all rows of the axis, so that some of them must be needed.
     """
     loops, size, axis = work.loops, work.element.size, work.loops.components[0].size
-    inner, outer, count = loops.inner.extent, loops.outer.extent, loops.tuples.extent
+    inner, outer = loops.inner.extent, loops.outer.extent
     line = max(1, LINE // size)
     threads = work.threads(machine, max(outer, inner // line))
     widest = min(BLOCK, inner if outer >= threads else _round_up(-(-inner // threads), line))
-    width = min(max(machine.l2 // 2 // (axis * work.wide_size) // line * line, TILE), widest)
-    tile = axis * width * work.wide_size
-    fits = tile <= min(SCRATCH // threads, machine.l3 // 2 // threads)
-    second_trip = axis * loops.components[0].stride * size > machine.l2 // 2
-    copies = (work.fresh or 2 * count >= axis) and (count <= axis or loops.total * size > machine.l3 // 2)
-    if fits and second_trip and copies:
+    near = machine.l2 // 2 // (axis * work.wide_size)
+    width = min(widest, max(PIECE // size, min(near, 2 * PIECE // size)))
+    width = min(widest, _round_up(-(-inner // -(-inner // width)), line))  # all tiles alike
+    fits = axis * width * work.wide_size * threads <= min(SCRATCH, machine.l3 // 2)
+    spills = axis * loops.components[0].stride * size > machine.l2
+    if fits and spills and inner >= TILE and 8 * loops.tuples.extent >= axis * (1 if work.fresh else 4):
         return Choice("tiles", (*LAYOUTS["lanes"](loops), width), threads)
     return Choice("lanes", (*LAYOUTS["lanes"](loops), widest), threads)
 
 
 def _elements(work: Work, machine: Machine) -> Choice:
+    """Choose to deal tuples out where a target costs more than that: past the caches, or for many threads."""
     layout = LAYOUTS["elements"](work.loops)
     threads = _dealt(work, machine)
-    return Choice("buckets" if threads > 1 else "elements", layout, threads)
+    if threads > 1 and (threads > 3 or work.loops.total * work.element.size > 4 * machine.l2):
+        return Choice("buckets", layout, threads)
+    return Choice("elements", layout, 1)
 
 
 def _slices(work: Work, machine: Machine) -> Choice:
     """Choose by how many tuples there are: few are read by every thread, many dealt out, replaced rows written once."""
     loops, layout, length = work.loops, LAYOUTS["slices"](work.loops), work.loops.inner.extent
-    threads = work.threads(machine, max(1, loops.total // max(1, LINE // work.element.size)))
+    size, count = work.element.size, loops.tuples.extent
+    threads = work.threads(machine, max(1, loops.total * size // LINE))
     if loops.outer.extent > 1:
         return Choice("slices", layout, min(threads, loops.outer.extent))
-    rows, count = loops.total // length, loops.tuples.extent
+    rows = loops.total // length
     in_rows = all(component.stride % length == 0 for component in loops.components)
-    if work.moves and work.fresh and in_rows and 4 * rows <= SCRATCH and rows <= 64 * count < 1 << 37:
+    replaced = work.moves and work.fresh and in_rows and length * size >= 4 * LINE and rows <= 8 * count
+    if replaced and 4 * (rows + threads) <= SCRATCH and count < (1 << 32) - 1:
         return Choice("inverse", layout, min(threads, rows))
     dealt = _dealt(work, machine)
-    if dealt > 1:
+    if dealt > 1 and count > BLOCK * threads and count * length * size >= OWNERS_PAY:
         return Choice("owners", layout, dealt)
-    return Choice("slices", layout, threads if count < BLOCK else 1)
+    few = count * LINE <= loops.total * size * work.fresh or count <= BLOCK * threads
+    return Choice("slices", layout, threads if few else 1)
 
 
 def _dealt(work: Work, machine: Machine) -> int:

@@ -194,6 +194,9 @@ def small_machine() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(machine, "cache_sizes", lambda: machine.CacheSizes(256, 2048, 8192))
         patch.setattr(schedule, "THREAD_PAYS", 1)
+        patch.setattr(schedule, "OWNERS_PAY", 1)
+        patch.setattr(schedule, "TILE", 1)
+        patch.setattr(schedule, "PIECE", 16)
         patch.setattr(schedule, "BLOCK", 16)
         patch.setattr(threads_of_calls, "get_num_threads", lambda: 3)
         dispatch.forget()
