@@ -30,6 +30,12 @@ static inline element narrow(float value)
     return half;
 }
 
+/* As a half has it. */
+static inline float rounded(float value)
+{
+    return widen(narrow(value));
+}
+
 static inline void load(wide *restrict to, const element *restrict from, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
@@ -55,6 +61,12 @@ static inline float widen(element half)
 static inline element narrow(float value)
 {
     return (element)__builtin_ia32_vcvtps2ph((float4){value}, 0)[0];
+}
+
+/* As a half has it; in vector registers all the way, which is what a chain of sums waits for. */
+static inline float rounded(float value)
+{
+    return __builtin_ia32_vcvtph2ps(__builtin_ia32_vcvtps2ph((float4){value}, 0))[0];
 }
 
 static inline void load(wide *restrict to, const element *restrict from, int64_t n)
@@ -121,6 +133,12 @@ static inline element narrow(float value)
     return (element)(sign | half);
 }
 
+/* As a half has it. */
+static inline float rounded(float value)
+{
+    return widen(narrow(value));
+}
+
 static inline void load(wide *restrict to, const element *restrict from, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
@@ -137,7 +155,7 @@ static inline void store(element *restrict to, const wide *restrict from, int64_
 /* Computed wide, and rounded to a half. */
 static inline wide sum(wide old, wide update)
 {
-    return widen(narrow(old + update));
+    return rounded(old + update);
 }
 
 /* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */

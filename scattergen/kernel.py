@@ -120,6 +120,11 @@ class KernelSpec:
         return self.element.kind == "half" and bool(self.form.wide)
 
     @property
+    def rounds(self) -> bool:
+        """Whether sums and products of halves are rounded while they stay wide."""
+        return self.converts and self.form.wide == "steps" and self.operation in ("add", "mul")
+
+    @property
     def narrows(self) -> bool:
         """Whether floats become halves again: by a sum or product, or when a wide copy is stored."""
         return self.element.kind == "half" and (self.operation in ("add", "mul") or self.converts)
