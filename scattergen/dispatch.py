@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from . import arrays, bounds, caller, checks, loader, packing, plan
+from . import arrays, bounds, caller, checks, loader, packing, plan, repeats
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
 from .loader import NULL
@@ -77,7 +77,7 @@ def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | No
     if arguments.updates.size == 0:
         return _without_updates(arguments)
     target, in_place = target_of(arguments)
-    arguments = packing.pack(arguments, target)
+    arguments = repeats.collapse(packing.pack(arguments, target))
     data, out = arguments.data, arguments.out
     kernel_copies = not in_place and same_memory_order(data, target, out)
     found = plan.plan(arguments, target, kernel_copies, threads)
@@ -99,7 +99,7 @@ def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | No
     if status >= 0:
         raise out_of_bounds(arguments)
     assert status == -1, "a plan was called with addresses that it was not made for"
-    if key is not None and kernel_copies and _all_contiguous(arguments):
+    if key is not None and kernel_copies and _all_contiguous(arguments) and not repeats.possible(arguments):
         _keep(key, _fast(found, arguments))
     if out is None:
         return target
@@ -173,7 +173,7 @@ def _all_contiguous(arguments: Arguments) -> bool:
 def planned(arguments: Arguments, threads: int | None) -> tuple[Plan, Arguments]:
     """Return the plan that `execute` would follow, and the arguments as its kernel gets them."""
     target, in_place = target_of(arguments)
-    arguments = packing.pack(arguments, target)
+    arguments = repeats.collapse(packing.pack(arguments, target))
     fresh = not in_place and same_memory_order(arguments.data, target, arguments.out)
     return plan.plan(arguments, target, fresh, threads), arguments
 
