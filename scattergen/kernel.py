@@ -25,6 +25,8 @@ class Form(NamedTuple):
     """Half a sentence for the banner."""
     has_depth: bool = False
     """Whether the number of index components per target is part of the kernel (else it is 1)."""
+    least_depth: int = 0
+    """The least such number."""
     wide: Literal["", "once", "steps"] = ""
     """Whether halves are updated as floats in a copy: not, once between load and store, or step by step."""
     template: str = ""
@@ -46,7 +48,13 @@ FORMS: dict[str, Form] = {
         ),
         Form("elements", "one element for every index tuple, applied in order", has_depth=True, threaded=False),
         Form("slices", "one contiguous slice for every index tuple, applied in order", has_depth=True, wide="once"),
-        Form("buckets", "as elements, dealt out to the threads that own them", has_depth=True, template="owners"),
+        Form(
+            "buckets",
+            "as elements, dealt out to the threads that own them",
+            has_depth=True,
+            least_depth=1,
+            template="owners",
+        ),
         Form("owners", "as slices, dealt out to the threads that own their targets", has_depth=True, wide="once"),
         Form("inverse", "as slices, each row of the output written once", has_depth=True, kinds=("word",)),
         Form(
@@ -95,7 +103,7 @@ class KernelSpec:
             raise SpecError("element", self.element.tag, f"a {' or '.join(self.form.kinds)} for {self.form.name}")
         if self.index not in dtypes.INDEX_TYPES:
             raise SpecError("index", self.index.tag, f"one of {', '.join(row.tag for row in dtypes.INDEX_TYPES)}")
-        low, high = (0, MAX_RANK) if self.form.has_depth else (1, 1)
+        low, high = (self.form.least_depth, MAX_RANK) if self.form.has_depth else (1, 1)
         if not low <= self.depth <= high:
             raise SpecError("depth", self.depth, f"{low} to {high} for {self.form.name}")
 

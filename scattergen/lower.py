@@ -175,5 +175,5 @@ def variants(spec: OpSpec) -> tuple[KernelSpec, ...]:
     return tuple(
         kernel(form.name, spec.dtype, spec.index, spec.reduction, depth)
         for form in forms
-        if (form.has_depth or depth == 1) and item.kind in form.kinds
+        if (depth >= form.least_depth if form.has_depth else depth == 1) and item.kind in form.kinds
     )

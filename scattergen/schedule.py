@@ -21,6 +21,12 @@ TILE = 64
 PIECE = 512
 """Bytes of a tile's row at least: shorter pieces of `indices` and `updates` are slow to fetch."""
 
+INVERSE_PAYS = 256
+"""Bytes of a row from which writing every row once pays for looking at each."""
+
+BUCKETS_PAY = 4
+"""Second-level caches that the output has to fill for dealing single elements out to two or three threads."""
+
 OWNERS_PAY = 1 << 20
 """Bytes of updates from which dealing slices out pays for the waiting between rounds."""
 
@@ -129,7 +135,11 @@ def _elements(work: Work, machine: Machine) -> Choice:
     """Choose to deal tuples out where a target costs more than that: past the caches, or for many threads."""
     layout = LAYOUTS["elements"](work.loops)
     threads = _dealt(work, machine)
-    if threads > 1 and (threads > 3 or work.loops.total * work.element.size > 4 * machine.l2):
+    if (
+        threads > 1
+        and work.loops.components
+        and (threads > 3 or work.loops.total * work.element.size > BUCKETS_PAY * machine.l2)
+    ):
         return Choice("buckets", layout, threads)
     return Choice("elements", layout, 1)
 
@@ -143,7 +153,7 @@ def _slices(work: Work, machine: Machine) -> Choice:
         return Choice("slices", layout, min(threads, loops.outer.extent))
     rows = loops.total // length
     in_rows = all(component.stride % length == 0 for component in loops.components)
-    replaced = work.moves and work.fresh and in_rows and length * size >= 4 * LINE and rows <= 8 * count
+    replaced = work.moves and work.fresh and in_rows and length * size >= INVERSE_PAYS and rows <= 8 * count
     if replaced and 4 * (rows + threads) <= SCRATCH and count < (1 << 32) - 1:
         return Choice("inverse", layout, min(threads, rows))
     dealt = _dealt(work, machine)
