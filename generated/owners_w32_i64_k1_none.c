@@ -87,13 +87,15 @@ static inline void apply_slice(element *restrict out, const element *restrict up
     copy_run(out, update, n);
 }
 
-enum { MOST_THREADS = 64, SHARE = 32 * BLOCK, MOST_LISTED = 1 << 19, AHEAD = 16, OWNED_BYTES = 128 };
+enum { MOST_THREADS = 64, SHARE = 32 * BLOCK, LISTED_BYTES = 4 << 20, AHEAD = 16, OWNED_BYTES = 128 };
 
 /* A tuple in a list: where its target begins, and its number in the round. */
 typedef struct {
     uint32_t offset;
     uint32_t number;
 } entry;
+
+enum { LISTED = LISTED_BYTES / (int)sizeof(entry) };
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -103,7 +105,7 @@ static int64_t least(int64_t a, int64_t b)
 /* Tuples that a thread takes in a round at most: each of its lists, one for an owner, has room for all of them. */
 static int64_t room_of(int64_t threads)
 {
-    return least(SHARE, MOST_LISTED / (threads * threads));
+    return least(SHARE, LISTED / (threads * threads));
 }
 
 /* Entries in the lists of a round; up to AHEAD of them past the end of a list are fetched, never applied. */
@@ -112,12 +114,13 @@ static int64_t round_of(int64_t threads)
     return threads * threads * room_of(threads) + AHEAD;
 }
 
-/* There are lists for two rounds: a thread that is done early fills those of the next. */
+/* There are lists for two rounds: a thread that is done early fills those of the next. Sized for any number of
+ * threads up to `threads`, as there may be fewer. */
 static int64_t scratch_bytes(const int64_t *layout, int32_t threads)
 {
+    const int64_t all = least(threads, MOST_THREADS), entries = least(all * all * SHARE, LISTED) + AHEAD;
     (void)layout;
-    const int64_t lengths = 2 * MOST_THREADS * MOST_THREADS * (int64_t)sizeof(int64_t);
-    return lengths + 2 * round_of(least(threads, MOST_THREADS)) * (int64_t)sizeof(entry);
+    return 2 * (MOST_THREADS * MOST_THREADS * (int64_t)sizeof(int64_t) + entries * (int64_t)sizeof(entry));
 }
 
 /* Append n tuples to the lists of their owners, `room` entries apart. A hash gives the lines of the output to owners,

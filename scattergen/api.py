@@ -151,6 +151,6 @@ def scatter(
 
     Arguments and exceptions are those of `scatter_elements`.
     """
-    if opset >= 11:
+    if isinstance(opset, int) and opset >= 11:
         warnings.warn("Scatter is deprecated since opset 11: use scatter_elements", DeprecationWarning, stacklevel=2)
     return dispatch.run(_SCATTER, opset, axis, "none", data, indices, updates, out, threads, duplicates, unique)

@@ -50,6 +50,12 @@ def prepare(
 
     `place` is the axis, negative or not, for an operator that has one.
     """
+    if not isinstance(reduction, str):
+        raise SpecError("reduction", reduction, "the name of one, as none or add")
+    try:
+        opset = operator.index(opset)
+    except TypeError:
+        raise SpecError("opset", opset, "a whole number") from None
     given = (("data", data), ("indices", indices), ("updates", updates))
     copies = [f"{name}: read from a {type(value).__name__}" for name, value in given if _has_no_type(value)]
     data = as_array(data, "data", op)

@@ -71,6 +71,9 @@ def lower(nest: Nest, item: int, index_item: int, total: int) -> tuple[str, Loop
     depth = len(nest.components)
     if loops or (depth > 1 and in_items.component_step != 1):
         return "strided", None
+    reaches = [(component.size - 1) * component.stride for component in in_items.components]
+    if outer is not _MISSING and (min([0, *reaches]) < 0 or sum(reaches) + inner.extent > outer.out):
+        return "strided", None  # the targets of two outer steps may interleave: they are no blocks of the output
     found = Loops(outer, tuples, inner, in_items.components, total)
     packed = tuples.extent == 1 or (tuples.indices == depth and tuples.updates == 1)
     if inner is not _MISSING and inner.indices == 0:
@@ -113,8 +116,10 @@ def _rows(m: Loops) -> Layout:
 
 
 def _lanes(m: Loops) -> Layout:
+    axis = m.components[0]
+    step = axis.stride if axis.size > 1 else _block(m)  # NumPy gives a dim of size 1 any stride
     return (m.outer.extent, m.tuples.extent, m.inner.extent, m.components[0].size, m.total,
-            _block(m), m.components[0].stride,
+            _block(m), step,
             m.outer.indices, m.tuples.indices, m.outer.updates, m.tuples.updates)  # fmt: skip
 
 

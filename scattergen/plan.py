@@ -109,15 +109,15 @@ def _loaded(spec: KernelSpec) -> tuple[build.Built, Loaded]:
 
 def plan(arguments: Arguments, target: Array, fresh: bool, most_threads: int | None) -> Plan:
     """Return the plan of a call that writes to `target`; `fresh` says that the kernel copies `data` there too."""
-    indices, updates = arguments.indices, arguments.updates
+    indices, updates, most = arguments.indices, arguments.updates, threads.most(most_threads)
     aligned = indices.flags.aligned and all(map(_aligned, (target, arguments.data, updates)))
     signature = (
         arguments.spec, target.shape, target.strides, indices.shape, indices.strides, updates.strides,
-        arguments.unique, aligned, fresh, most_threads,
+        arguments.unique, aligned, fresh, most,
     )  # fmt: skip
     found = _plans.get(signature)
     if found is None:
-        found = _make(arguments, target, aligned, fresh, threads.most(most_threads))
+        found = _make(arguments, target, aligned, fresh, most)
         if len(_plans) >= MOST_PLANS:
             _plans.clear()
         _plans[signature] = found

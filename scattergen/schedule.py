@@ -152,7 +152,7 @@ def _slices(work: Work, machine: Machine) -> Choice:
     if loops.outer.extent > 1:
         return Choice("slices", layout, min(threads, loops.outer.extent))
     rows = loops.total // length
-    in_rows = all(component.stride % length == 0 for component in loops.components)
+    in_rows = loops.total % length == 0 and all(component.stride % length == 0 for component in loops.components)
     replaced = work.moves and work.fresh and in_rows and length * size >= INVERSE_PAYS and rows <= 8 * count
     if replaced and 4 * (rows + threads) <= SCRATCH and count < (1 << 32) - 1:
         return Choice("inverse", layout, min(threads, rows))

@@ -12,6 +12,9 @@ import os
 from . import config, machine
 from .errors import SettingError
 
+MOST = 256
+"""Threads that a call gets at most, whatever it asks for: libgomp ends a process where it cannot make them."""
+
 _number: int | None = None
 _forked = False
 
@@ -34,7 +37,7 @@ def most(threads: int | None) -> int:
     if threads is None:
         return get_num_threads()
     number = _whole(threads, least=1)
-    return 1 if _forked else number
+    return 1 if _forked else min(number, MOST)
 
 
 def _whole(number: object, *, least: int) -> int:

@@ -1,0 +1,90 @@
+"""Calls that once went wrong: dims of size 1 with odd strides, interleaved steps, fewer threads than asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from bits import difference
+
+import scattergen
+from scattergen import plan, reference
+from scattergen.errors import SettingError, SpecError
+from scattergen.kernel import KernelSpec
+from scattergen.loader import _abi
+
+Array = np.ndarray
+
+
+def ones(*shape: int) -> Array:
+    return -np.ones(shape)
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "axis"),
+    [((5, 1), (5, 1), 1), ((4, 1, 6), (4, 1, 6), 1), ((4, 1, 6), (2, 1, 6), 1), ((3, 4, 1), (3, 4, 1), 2)],
+)
+def test_an_axis_of_size_1(data: tuple[int, ...], indices: tuple[int, ...], axis: int) -> None:
+    values = np.arange(float(np.prod(data))).reshape(data)
+    got = scattergen.scatter_elements(values, np.zeros(indices, int), ones(*indices), axis)
+    assert not difference(got, reference.scatter_elements(values, np.zeros(indices, int), ones(*indices), axis, "none"))
+
+
+VIEWS: list[Callable[[Array], Array]] = [lambda a: a[0][None], lambda a: a[::16], lambda a: a[8:9][::-1]]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_an_output_of_size_1_with_any_stride_is_all_that_is_written(view: Callable[[Array], Array]) -> None:
+    data, out = np.arange(1.0, 81).reshape(16, 5), np.zeros((16, 5))
+    want = out.copy()
+    view(want)[...] = -1
+    scattergen.scatter_elements(view(data), np.zeros((1, 5), int), ones(1, 5), out=view(out))
+    assert not difference(out, want)
+
+
+@pytest.mark.parametrize("shape", [(5, 10, 10), (5, 400, 10)])
+def test_one_place_on_the_axis_and_part_of_the_rest(shape: tuple[int, ...]) -> None:
+    data = np.arange(float(np.prod(shape))).reshape(shape)
+    indices = np.full((1, shape[1], 5), 2)
+    got = scattergen.scatter_elements(data, indices, ones(*indices.shape))
+    assert not difference(got, reference.scatter_elements(data, indices, ones(*indices.shape), 0, "none"))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_outer_steps_that_interleave(threads: int) -> None:
+    data = np.arange(4 * 64 * 1024.0).reshape(4, 64, 1024)
+    indices = np.broadcast_to(np.array([[[3]]]), (1, 64, 512))
+    got = scattergen.scatter_elements(data, indices, ones(1, 64, 512), threads=threads)
+    assert (got[3, :, :512] == -1).all() and (got[:3] == data[:3]).all() and (got[3, :, 512:] == data[3, :, 512:]).all()
+    chance = np.random.default_rng(1)
+    data, out = chance.random((64, 4, 512)), np.zeros((64, 4, 512))[:, ::-1]
+    indices = np.broadcast_to(chance.integers(0, 4, (64, 3, 1)), (64, 3, 512))
+    updates = chance.random((64, 3, 512))
+    scattergen.scatter_elements(data, indices, updates, 1, "add", out=out, threads=threads)
+    assert not difference(out, reference.scatter_elements(data, indices, updates, 1, "add"))
+
+
+def test_rows_that_do_not_divide_the_output() -> None:
+    data, out = np.arange(1.0, 133).reshape(1, 132)[:, :100], np.zeros((1, 132))[:, :100]
+    indices = np.broadcast_to(np.zeros((9, 1), int), (9, 66))
+    scattergen.scatter_elements(data, indices, ones(9, 66), out=out, threads=1)
+    assert (out[0, :66] == -1).all() and (out[0, 66:] == data[0, 66:]).all()
+
+
+@pytest.mark.parametrize("name", ["buckets_f32_i64_k1_add", "buckets_c128_i64_k1_add", "owners_f32_i64_k1_add"])
+def test_scratch_is_enough_for_fewer_threads(name: str) -> None:
+    struct = plan.ready(KernelSpec.parse(name)).loaded.struct
+    layout = _abi.ffi.new("int64_t[]", [1 << 20] * 16)
+    sizes = [struct.scratch_bytes(layout, threads) for threads in range(1, 101)]
+    assert sizes == sorted(sizes) and sizes[-1] <= 9 << 20
+
+
+def test_attributes_of_no_use_are_refused_by_name() -> None:
+    data, indices, updates = np.zeros(3), np.array([0]), np.ones(1)
+    with pytest.raises(SpecError, match="reduction"):
+        scattergen.scatter_elements(data, indices, updates, reduction=[])  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match="opset"):
+        scattergen.scatter(data, indices, updates, opset="9")  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="threads"):
+        scattergen.scatter_elements(data, indices, updates, threads=[])  # type: ignore[arg-type]
