@@ -27,7 +27,7 @@ def specs(form: str) -> Iterator[KernelSpec]:
     for operation, kinds in OPERATIONS.items():
         for element in DTYPES.values():
             if element.kind in kinds and element.kind in FORMS[form].kinds:
-                for depth in DEPTHS if FORMS[form].has_depth else (1,):
+                for depth in filter(FORMS[form].least_depth.__le__, DEPTHS) if FORMS[form].has_depth else (1,):
                     turn += 1
                     yield KernelSpec(
                         form=FORMS[form],

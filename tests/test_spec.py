@@ -53,7 +53,7 @@ def kernel_specs() -> Iterator[KernelSpec]:
             for element in DTYPES.values():
                 if element.kind in kinds and element.kind in form.kinds:
                     for index in INDEX_TYPES:
-                        for depth in DEPTHS if form.has_depth else (1,):
+                        for depth in filter(form.least_depth.__le__, DEPTHS) if form.has_depth else (1,):
                             yield KernelSpec(form=form, element=element, index=index, operation=operation, depth=depth)
 
 
