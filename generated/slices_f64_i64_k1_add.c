@@ -18,12 +18,13 @@ enum {
     DEPTH = 1
 };
 
-/* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB on some C libraries
- * move strings by an instruction that takes ten times as long there on some processors. */
+/* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
+ * libraries move strings by an instruction that takes ten times as long there on some processors. */
 static inline void copy_run(element *restrict to, const element *restrict from, int64_t n)
 {
     const int64_t bytes = n * (int64_t)sizeof *to;
-    const int64_t piece = ((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 ? 1024 : bytes;
+    const int close = ((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18;
+    const int64_t piece = close ? 1024 : bytes;
     for (int64_t i = 0; i < bytes; i += piece)
         memcpy((char *)to + i, (const char *)from + i, (size_t)(bytes - i < piece ? bytes - i : piece));
 }
