@@ -171,4 +171,5 @@ def _fall_back(error: CompilerNotFound) -> None:
         raise error
     if not _warned:
         _warned = True
-        warnings.warn(f"scattergen answers slowly, by its reference: {error}", RuntimeWarning, stacklevel=6)
+        text = f"scattergen answers slowly, by its reference: {error}"
+        warnings.warn(text, RuntimeWarning, stacklevel=prebuilt.outside_of_package())

@@ -82,7 +82,7 @@ def _opened(path: Path) -> Folder:
         return _open(path)
     except (ScattergenError, OSError) as error:
         warnings.warn(
-            f"scattergen does without the kernels of {path}: {error}", RuntimeWarning, stacklevel=_outside_of_package()
+            f"scattergen does without the kernels of {path}: {error}", RuntimeWarning, stacklevel=outside_of_package()
         )
         return Folder(path=path, refusal=str(error))
 
@@ -120,7 +120,7 @@ def _level(found: Manifest) -> str:
     raise AheadOfTimeError(f"it asks for a CPU of level {lowest}; this one lacks {', '.join(machine.lacking(lowest))}")
 
 
-def _outside_of_package() -> int:
+def outside_of_package() -> int:
     """Return the stack level of the code that called scattergen, seen from our caller."""
     import sys
 

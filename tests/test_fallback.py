@@ -1,0 +1,41 @@
+"""Without a compiler: the reference answers with one warning, or an error does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+CALLS = """
+import warnings, numpy as np, scattergen
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for axis in (0, 1):
+        data = np.arange(6.0).reshape(2, 3)
+        got = scattergen.scatter_elements(data, np.zeros((1, 3), int), np.ones((1, 3)), axis, "add", out=data)
+        explained = scattergen.explain(scattergen.scatter_elements, data, got.astype(int) * 0, got)
+        assert got is data and explained.kernel is None and explained.source == "reference"
+print([(str(w.message)[:26], w.filename) for w in caught], data.tolist())
+"""
+
+
+def without_compiler(folder: Path, fallback: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SCATTERGEN_") and name != "CC"}
+    own = {"SCATTERGEN_FALLBACK": fallback, "SCATTERGEN_CACHE_DIR": str(folder / "store")}
+    # A compiler that is named and is not there, so that the ziglang package is not taken either.
+    environment = {**kept, **own, "SCATTERGEN_CC": str(folder / "no-compiler")}
+    command = [sys.executable, "-c", CALLS]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_reference_answers_and_one_warning_says_so_where_the_call_stands(tmp_path: Path) -> None:
+    ended = without_compiler(tmp_path, "reference")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.strip() == "[('scattergen answers slowly,', '<string>')] [[3.0, 1.0, 2.0], [3.0, 4.0, 5.0]]"
+
+
+def test_a_setting_makes_it_an_error(tmp_path: Path) -> None:
+    ended = without_compiler(tmp_path, "error")
+    assert ended.returncode == 1
+    assert "CompilerNotFound" in ended.stderr and "no-compiler" in ended.stderr
