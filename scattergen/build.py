@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from . import cache_entry, cache_root, flights, log, machine, toolchain, trials
 from .cache import Store
@@ -25,6 +25,7 @@ from .config import Settings, settings
 from .digest import sha256
 from .errors import CompilerNotFound, KernelUnavailable
 from .paths import templates
+from .record import Record
 from .toolchain import Compiler
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ HEADER = "scattergen.h"
 _GENERATOR = ("dtypes.py", "kernel.py", "loops.py", "lower.py", "render.py")
 
 
-class Built(NamedTuple):
+class Built(Record):
     """A library that may be loaded, its C source beside it, and how it came about (in `seconds`)."""
 
     library: Path
@@ -67,11 +68,10 @@ def module(
     ``write`` makes only where the store has no library. Raises as `library` does, and `KernelUnavailable`
     where none of what `include_dirs` lists has Python's headers, or where ``build=False`` forbids building.
     """
-    import dataclasses
     import sys
     from importlib.machinery import EXTENSION_SUFFIXES
 
-    chosen = settings() if build else dataclasses.replace(settings(), compile="never")
+    chosen = settings() if build else settings()._replace(compile="never")
     flags = toolchain.module_flags(chosen)
     # The first suffix names the ABI; sysconfig says the same, after an import of its own.
     python = f"{sys.hexversion} {EXTENSION_SUFFIXES[0]}"

@@ -16,7 +16,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from . import cache_entry, cache_root, log
@@ -24,6 +23,7 @@ from .cache_entry import LIBRARY
 from .config import Settings
 from .digest import sha256
 from .errors import CacheError, CompileError
+from .record import Record
 
 _LOCK_TIMEOUT = 60.0
 _FULL = ("No space left on device", "Disk quota exceeded")
@@ -33,8 +33,7 @@ Make = Callable[[Path], dict[str, object]]
 """Writes kernel.c and kernel.so into the folder that it is given; returns what is to be known of them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Store:
+class Store(Record):
     """An opened store.
 
     ``mode`` is that of the settings: ``on``; ``read-only`` (builds go to a private folder on top);

@@ -7,12 +7,12 @@ import re
 import shutil
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from . import cache_entry, cache_root
 from .errors import CacheError
+from .record import Record
 
 _FAILED_KEPT = 5
 _DAY = 24 * 3600.0
@@ -21,8 +21,7 @@ _KNOWN = re.compile(rf"v\d+|{cache_root.LOCKS}|{cache_root.WORK}|{cache_root.COM
 _FINISHED_WORK = ("failed-", "damaged-", "gone-")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Record):
     """A finished entry: its kernel, folder, bytes on disk, and last use in seconds since the epoch."""
 
     name: str

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +14,11 @@ from .bound import Bound
 from .errors import DTypeError, ShapeError, SpecError
 from .kernel import KernelSpec
 from .progress import Done
+from .record import Record
 from .spec import OpSpec
 
 
-class Variant(NamedTuple):
+class Variant(Record):
     """One of the kernels that calls of a spec may need."""
 
     spec: KernelSpec
@@ -29,8 +29,7 @@ class Variant(NamedTuple):
     """Address of the C function `run`, for code that calls it by pointer; see templates/scattergen.h."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(Record):
     """The compiled form of an operator spec: call it with arrays of that rank and those types."""
 
     spec: OpSpec

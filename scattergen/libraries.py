@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 import sys
@@ -94,7 +93,7 @@ class Compiling:
         return tuple(word for word in self.flags(self.plan.target.levels[0]) if word != "-fPIC")
 
     def _flags(self, level: str, openmp: bool) -> tuple[str, ...]:
-        own = toolchain.flags(dataclasses.replace(self.plan.settings, cpu=level), openmp=openmp)
+        own = toolchain.flags(self.plan.settings._replace(cpu=level), openmp=openmp)
         # Set by the machine that we run on; right for every other Linux, too.
         strict = ("-Wl,-z,defs",) if self.plan.target.system == "linux" and sys.platform != "linux" else ()
         out = ("-Wl,-z,defs",) if self.plan.target.system != "linux" else ()

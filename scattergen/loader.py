@@ -15,10 +15,11 @@ import threading
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import _abi
 from .errors import CacheError
+from .record import Record
 
 ABI = 1
 NULL = _abi.ffi.NULL
@@ -30,7 +31,7 @@ MISALIGNED = -2
 Invoke = Callable[[Any, Any, Any, Any, Any, Any], int]
 
 
-class Loaded(NamedTuple):
+class Loaded(Record):
     """An open library's kernel. Libraries are never closed: a plan may hold their functions."""
 
     name: str

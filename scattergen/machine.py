@@ -6,9 +6,9 @@ import functools
 import os
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 from .digest import sha256
+from .record import Record
 
 _FEATURE_KEYS = ("flags", "Features", "isa", "CPU implementer", "CPU part", "CPU variant", "cpu", "features")
 """Keys of /proc/cpuinfo that say which instructions there are: x86, ARM, RISC-V, POWER, s390x."""
@@ -17,7 +17,7 @@ _FIRST_BLOCK = 16 << 10
 """Bytes of /proc/cpuinfo that surely hold the block of one core; the file grows with the cores."""
 
 
-class CacheSizes(NamedTuple):
+class CacheSizes(Record):
     """Bytes of data that each level of the first core's caches holds."""
 
     l1: int

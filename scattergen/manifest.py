@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from .digest import sha256
 from .errors import AheadOfTimeError
+from .record import Record
 
 NAME = "manifest.json"
 FORMAT = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class Manifest(Record):
     """What stands in ``manifest.json``; paths are relative to its folder, with forward slashes."""
 
     name: str
@@ -41,7 +40,7 @@ class Manifest:
         """Write it into its folder."""
         import json
 
-        text = json.dumps({"format": FORMAT, **asdict(self)}, indent=1)
+        text = json.dumps({"format": FORMAT, **self._asdict()}, indent=1)
         (folder / NAME).write_text(text + "\n", encoding="utf-8")
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import time
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import build, config, loader, log, loops, lower, machine, prebuilt, schedule, threads
 from .arrays import Arguments, Array
 from .errors import CacheError, CompilerNotFound
 from .kernel import KernelSpec
 from .loader import Call, Loaded
+from .record import Record
 from .schedule import Choice, Machine, Work
 from .spec import OpSpec
 
@@ -25,7 +26,7 @@ MOST_PLANS = 4096
 """Signatures kept; when there are more, all are forgotten and made again as they come."""
 
 
-class Ready(NamedTuple):
+class Ready(Record):
     """A kernel that can be called."""
 
     spec: KernelSpec
@@ -38,7 +39,7 @@ class Ready(NamedTuple):
     seconds: float
 
 
-class Plan(NamedTuple):
+class Plan(Record):
     """What calls of one signature share; without `ready` the reference answers them."""
 
     form: str

@@ -9,20 +9,21 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from . import build, config, loader, log, machine, manifest, targets
 from .errors import AheadOfTimeError, ScattergenError
 from .loader import Loaded
 from .manifest import Manifest
+from .record import Record
 
 PACKAGED = Path(__file__).parent / "kernels"
 """Where a wheel has kernels of its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
+class Folder(Record):
     """A folder that was looked at, and what it is good for here."""
 
     path: Path
@@ -31,9 +32,9 @@ class Folder:
     level: str = ""
     """The instruction-set level of the library that is used."""
     library: Path = Path()
-    sources: dict[str, Path] = field(default_factory=dict)
+    sources: Mapping[str, Path] = MappingProxyType({})
     """Kernel → its C source."""
-    loaded: dict[str, Loaded] = field(default_factory=dict, repr=False)
+    loaded: Mapping[str, Loaded] = MappingProxyType({})
 
     @property
     def kernels(self) -> tuple[str, ...]:

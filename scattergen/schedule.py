@@ -7,10 +7,10 @@ arrays or C. Every schedule of a form gives the same bits; they differ in what t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from .dtypes import DType
 from .lower import LAYOUTS, Layout, Loops
+from .record import Record
 
 BLOCK = 1024
 """Indices that kernels check at a time: the most columns of a tile."""
@@ -43,7 +43,7 @@ THREAD_PAYS = 64 << 10
 """Bytes of traffic that pay for one more thread: waking it costs about 2 µs, moving these some 5."""
 
 
-class Machine(NamedTuple):
+class Machine(Record):
     """What the machine has for one call."""
 
     threads: int
@@ -54,7 +54,7 @@ class Machine(NamedTuple):
     """Bytes of the last cache, shared by the cores."""
 
 
-class Work(NamedTuple):
+class Work(Record):
     """A call as the choice sees it."""
 
     loops: Loops
@@ -87,7 +87,7 @@ class Work(NamedTuple):
         return 4 if self.element.kind == "half" else self.element.size
 
 
-class Choice(NamedTuple):
+class Choice(Record):
     """The form of the kernel, what it finds in `layout`, and its threads."""
 
     form: str

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from .config import Settings
 from .errors import CompileError, CompilerNotFound, SettingError
+from .record import Record
 
 _CANDIDATES = ("cc", "gcc", "clang")
 
@@ -49,8 +49,7 @@ class Refusal(CompileError):
     """The compiler ended by itself and said no; one that hung, crashed or could not start says nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compiler:
+class Compiler(Record):
     """A C compiler that is there.
 
     ``command`` is what to run, words of the user's included; ``path`` the resolved binary; ``identity``

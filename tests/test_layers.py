@@ -14,7 +14,8 @@ import scattergen
 PACKAGE = Path(scattergen.__file__).parent
 
 ORDER = (
-    "errors", "digest", "config", "log", "paths", "machine", "dtypes", "ops", "spec", "kernel", "loops", "lower",
+    "errors",
+    "record", "digest", "config", "log", "paths", "machine", "dtypes", "ops", "spec", "kernel", "loops", "lower",
     "schedule", "standard", "render", "packaging", "process", "toolchain", "targets", "trials", "libraries",
     "manifest", "locks", "cache_root", "cache_entry", "cache_admin", "cache", "flights", "build", "_abi", "loader",
     "caller", "bounds", "reference", "threads", "holders", "arrays", "prebuilt", "plan", "packing", "repeats",
