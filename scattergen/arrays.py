@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes, holders, loader
+from . import dtypes, holders, loader, shapes
 from .errors import DTypeError, ShapeError, SpecError
 from .ops import Op
 from .spec import OpSpec
@@ -70,22 +70,17 @@ def prepare(
         opset = operator.index(opset)
     except TypeError:
         raise SpecError("opset", opset, "a whole number") from None
-    given = (("data", data), ("indices", indices), ("updates", updates))
+    names = op.inputs
+    given = ((names.data, data), (names.indices, indices), (names.updates, updates))
     copies = [f"{name}: read from a {type(value).__name__}" for name, value in given if _has_no_type(value)]
-    data = as_array(data, "data", op)
+    data = as_array(data, names.data, op)
     indices = as_indices(indices, op)
     updates = _as_updates(updates, data, op)
-    if data.ndim == 0 or indices.ndim == 0:
-        name = "data" if data.ndim == 0 else "indices"
-        raise ShapeError(f"{op}: {name} has rank 0, allowed is 1 or more")
-    if op.addressing == "axis":
-        place = _check_axis_shapes(op, place, data, indices, updates)
-    else:
-        place = _check_tuple_shapes(op, data, indices, updates)
+    place = shapes.fit(op, place, data, indices, updates)
     spec = _spec(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset)
     if out is not None:
         out = _check_out(op, out, data, copies)
-    indices, updates = _readable(indices, "indices", out, copies), _readable(updates, "updates", out, copies)
+    indices, updates = _readable(indices, names.indices, out, copies), _readable(updates, names.updates, out, copies)
     return Arguments(spec, data, indices, updates, out, copies)
 
 
@@ -96,8 +91,8 @@ def _spec(
     try:
         return OpSpec(
             op=op,
-            dtype=dtypes.of_numpy(dtype, f"{op}: data"),
-            index=dtypes.of_numpy(index, f"{op}: indices"),
+            dtype=dtypes.of_numpy(dtype, f"{op}: {op.inputs.data}"),
+            index=dtypes.of_numpy(index, f"{op}: {op.inputs.indices}"),
             rank=rank,
             place=place,
             reduction=reduction,
@@ -120,16 +115,18 @@ def _has_no_type(value: Any) -> bool:
 
 def as_indices(value: Any, op: Op) -> Array:
     """Return `value` as an array of int32 or int64, or raise `DTypeError`."""
-    array = as_array(value, "indices", op)
+    name = op.inputs.indices
+    array = as_array(value, name, op)
     if _has_no_type(value) and (array.size == 0 or array.dtype.kind == "i"):
         array = array.astype(np.int64, copy=False)
     if array.dtype.kind != "i" or array.dtype.itemsize not in (4, 8):
-        raise DTypeError(f"{op}: indices is {array.dtype}, allowed is int32 or int64: use indices.astype('int64')")
+        raise DTypeError(f"{op}: {name} is {array.dtype}, allowed is int32 or int64: use {name}.astype('int64')")
     return array
 
 
 def _as_updates(value: Any, data: Array, op: Op) -> Array:
-    array = as_array(value, "updates", op)
+    name = op.inputs.updates
+    array = as_array(value, name, op)
     native = data.dtype.newbyteorder("=")
     if array.dtype.newbyteorder("=") == native:
         return array
@@ -138,48 +135,12 @@ def _as_updates(value: Any, data: Array, op: Op) -> Array:
         try:
             return np.asarray(value, dtype=native).reshape(array.shape)
         except OverflowError as error:
-            raise ShapeError(f"{op}: updates does not fit {native}: {error}") from None
-    raise DTypeError(f"{op}: updates is {array.dtype}, data is {native}: use updates.astype({str(native)!r})")
+            raise ShapeError(f"{op}: {name} does not fit {native}: {error}") from None
+    raise DTypeError(f"{op}: {name} is {array.dtype}, {op.inputs.data} is {native}: use {name}.astype({str(native)!r})")
 
 
 def _kind(dtype: np.dtype[Any]) -> int:
     return _KIND_ORDER.find("f" if dtype.name == "bfloat16" else "u" if dtype.kind == "i" else dtype.kind)
-
-
-def _check_axis_shapes(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> int:
-    rank = data.ndim
-    if indices.ndim != rank or updates.ndim != rank:
-        raise ShapeError(
-            f"{op}: data has rank {rank}, indices {indices.ndim}, updates {updates.ndim}: allowed is one common rank"
-        )
-    if indices.shape != updates.shape:
-        raise ShapeError(f"{op}: updates has shape {updates.shape}, must have that of indices, {indices.shape}")
-    try:
-        place = operator.index(axis)
-    except TypeError:
-        raise ShapeError(f"{op}: axis is {axis!r}, must be a whole number") from None
-    if not -rank <= place < rank:
-        raise ShapeError(f"{op}: axis is {place}, allowed is {-rank} to {rank - 1} for rank {rank}")
-    place %= rank
-    for dim, (size, extent) in enumerate(zip(data.shape, indices.shape, strict=True)):
-        if dim != place and extent > size:
-            raise ShapeError(
-                f"{op}: indices.shape[{dim}] is {extent}, allowed off axis {place}"
-                f" is data.shape[{dim}] = {size} or less"
-            )
-    return place
-
-
-def _check_tuple_shapes(op: Op, data: Array, indices: Array, updates: Array) -> int:
-    depth = indices.shape[-1]
-    if depth > data.ndim:
-        raise ShapeError(f"{op}: indices.shape[-1] is {depth}, allowed is 0 to rank(data) = {data.ndim}")
-    wanted = indices.shape[:-1] + data.shape[depth:]
-    if updates.shape != wanted:
-        raise ShapeError(
-            f"{op}: updates has shape {updates.shape}, must have {wanted} (indices.shape[:-1] + data.shape[{depth}:])"
-        )
-    return int(depth)
 
 
 def _check_out(op: Op, given: Any, data: Array, copies: list[str]) -> Array:
@@ -187,9 +148,9 @@ def _check_out(op: Op, given: Any, data: Array, copies: list[str]) -> Array:
         raise DTypeError(f"{op}: out is a {type(given).__name__}, allowed is a NumPy array")
     out: Array = np.asarray(given)  # a memory map, say, as the plain array that it is
     if out.dtype.newbyteorder("=") != data.dtype.newbyteorder("="):
-        raise DTypeError(f"{op}: out is {out.dtype}, must be {data.dtype} as data is")
+        raise DTypeError(f"{op}: out is {out.dtype}, must be {data.dtype} as {op.inputs.data} is")
     if out.shape != data.shape:
-        raise ShapeError(f"{op}: out has shape {out.shape}, must have that of data, {data.shape}")
+        raise ShapeError(f"{op}: out has shape {out.shape}, must have that of {op.inputs.data}, {data.shape}")
     if not out.flags.writeable:
         raise ShapeError(f"{op}: out is read-only")
     reach = out.itemsize if out.size else 0
@@ -200,7 +161,7 @@ def _check_out(op: Op, given: Any, data: Array, copies: list[str]) -> Array:
     if not out.dtype.isnative:
         copies.append("out: foreign byte order")
     if not same_memory(out, data) and share_memory(out, data):
-        copies.append("data: shares memory with out")
+        copies.append(f"{op.inputs.data}: shares memory with out")
     return out
 
 

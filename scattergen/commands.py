@@ -13,7 +13,7 @@ from . import cache_root, config, machine, prebuilt, targets, threads, toolchain
 from .errors import CacheError, CompilerNotFound
 from .kernel import KernelSpec
 from .lower import variants
-from .spec import OpSpec
+from .spec import OpSpec, names_operator
 
 if TYPE_CHECKING:
     from .cache_admin import Entry
@@ -24,7 +24,7 @@ def sources(spec: OpSpec | KernelSpec | str) -> dict[str, str]:
     from .render import render
 
     if isinstance(spec, str):
-        spec = OpSpec.parse(spec) if spec.startswith("scatter") else KernelSpec.parse(spec)
+        spec = OpSpec.parse(spec) if names_operator(spec) else KernelSpec.parse(spec)
     kernels = variants(spec) if isinstance(spec, OpSpec) else (spec,)
     return {str(kernel): render(kernel) for kernel in kernels}
 

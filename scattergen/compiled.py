@@ -47,7 +47,7 @@ class Kernel(Record):
 
     def _prepare(self, data: Any, indices: Any, updates: Any, out: Any) -> Arguments:
         spec = self.spec
-        place = spec.place if spec.op.addressing == "axis" else None
+        place = spec.place if spec.op.place.field == "axis" else None
         data = arrays.as_array(data, "data", spec.op)
         if data.ndim != spec.rank:
             raise ShapeError(f"{spec}: data has rank {data.ndim}, must have {spec.rank}")

@@ -12,13 +12,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from . import arrays, bounds, caller, checks, loader, packing, plan, repeats
+from . import addressing, arrays, caller, checks, loader, packing, plan, repeats
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
 from .loader import NULL
 from .ops import Op
 from .plan import MOST_PLANS, Plan
-from .spec import OpSpec
 
 Fast = Callable[[Any, Any, Any], Array]
 
@@ -108,30 +107,19 @@ def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | No
     return out
 
 
-def _sizes(spec: OpSpec, data: Array) -> tuple[int, ...]:
-    """Return the size of the dim of `data` that each index component addresses."""
-    if spec.op.addressing == "axis":
-        return (int(data.shape[spec.place]),)
-    return tuple(data.shape[: spec.place])
-
-
-def _find_out_of_bounds(arguments: Arguments) -> IndexOutOfBounds | None:
-    spec = arguments.spec
-    return bounds.find_out_of_bounds(arguments.indices, _sizes(spec, arguments.data), str(spec.op))
-
-
 def out_of_bounds(arguments: Arguments) -> IndexOutOfBounds:
     """Return the error of a kernel that met a bad index; one without positions if the caller has since mended it."""
-    return _find_out_of_bounds(arguments) or IndexOutOfBounds(str(arguments.spec.op), (), (), ())
+    return addressing.out_of_bounds(arguments) or IndexOutOfBounds(str(arguments.spec.op), (), (), ())
 
 
 def _without_updates(arguments: Arguments) -> Array:
     """Return the result of a call that changes nothing; its indices are checked all the same."""
-    error = _find_out_of_bounds(arguments)
+    error = addressing.out_of_bounds(arguments)
     if error is not None:
         raise error
     out = unwritten(arguments.data) if arguments.out is None else arguments.out
-    np.copyto(out, arguments.data)
+    if not arrays.same_memory(out, arguments.data):
+        np.copyto(out, arguments.data)
     return out
 
 
@@ -179,15 +167,7 @@ def planned(arguments: Arguments, threads: int | None) -> tuple[Plan, Arguments]
 
 
 def _by_reference(arguments: Arguments) -> Array:
-    from . import reference
-
-    spec = arguments.spec
-    if spec.op.addressing == "axis":
-        result = reference.scatter_elements(
-            arguments.data, arguments.indices, arguments.updates, spec.place, spec.reduction
-        )
-    else:
-        result = reference.scatter_nd(arguments.data, arguments.indices, arguments.updates, spec.reduction)
+    result = addressing.by_reference(arguments)
     if arguments.out is None:
         return result
     np.copyto(arguments.out, result)

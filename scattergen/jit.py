@@ -34,7 +34,7 @@ def __getattr__(name: str) -> Kernel:
 def __dir__() -> list[str]:
     from .standard import SPECS
 
-    return sorted({*SPECS, *(name for name in globals() if name.startswith("scatter"))})
+    return sorted({*SPECS, *(name for name in globals() if isinstance(globals()[name], Kernel))})
 
 
 def _explanation(name: str, error: SpecError) -> str:

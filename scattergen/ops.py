@@ -27,16 +27,60 @@ class Version(Record):
     index_types: tuple[DType, ...] = INDEX_TYPES
 
 
+class Inputs(Record):
+    """What an operator calls its three arrays, in errors and as arguments."""
+
+    data: str = "data"
+    indices: str = "indices"
+    updates: str = "updates"
+
+
+class Place(Record):
+    """What the number after the rank means in the text of a spec."""
+
+    letter: str
+    """What stands before it there."""
+    field: str
+    """What programs call it."""
+    name: str
+    """What people call it."""
+    first: int
+    last: int
+    """The least that it may be, and the most, to which the rank is added."""
+
+    def allowed(self, rank: int) -> range:
+        """Return every value that it can have."""
+        return range(self.first, rank + self.last + 1)
+
+
+PLACES: dict[str, Place] = {
+    "axis": Place("a", "axis", "axis", 0, -1),
+    "tuples": Place("k", "k", "index depth k", 0, 0),
+}
+"""How indices name their targets → the number in the spec that belongs to it."""
+
+
 class Op(Record):
     """An ONNX operator: its name there, its name here, and its versions, oldest first."""
 
     name: str
     prefix: str
     addressing: Literal["axis", "tuples"]
-    """``axis``: an index along one dim for every update. ``tuples``: the last dim of `indices` is a partial index."""
+    """``axis``: an index along one dim for every update. ``tuples``: the last dim of `indices` is a partial index.
+
+    What hangs on it stands in tables that have a row for each: `PLACES`, those of `shapes.py` and `addressing.py`.
+    """
     default_opset: int
     """The opset of a spec whose text names none; fixed for ever."""
     versions: tuple[Version, ...]
+    inputs: Inputs = Inputs()
+    order: tuple[str, str, str] = ("data", "indices", "updates")
+    """The inputs, by the names of the fields of `Inputs`, in the order in which a node has them."""
+
+    @property
+    def place(self) -> Place:
+        """What the number after the rank means in a spec of this operator."""
+        return PLACES[self.addressing]
 
     def __str__(self) -> str:
         return self.name

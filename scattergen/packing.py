@@ -21,8 +21,8 @@ import math
 from functools import lru_cache
 
 from . import lower
+from .addressing import Extents, Numbers, canonical_nest
 from .arrays import Arguments, Array, compact
-from .plan import Strides, canonical_nest
 from .spec import OpSpec
 
 LEAST_UPDATES = 16384
@@ -40,24 +40,25 @@ def pack(arguments: Arguments, target: Array) -> Arguments:
     ):  # fmt: skip
         return arguments
     copies = list(arguments.copies)
-    indices, updates = _packed(indices, "indices", copies), _packed(updates, "updates", copies)
+    names = arguments.spec.op.inputs
+    indices, updates = _packed(indices, names.indices, copies), _packed(updates, names.updates, copies)
     return arguments.reading(indices, updates, copies)
 
 
 @lru_cache(maxsize=1024)
 def _pays(
-    spec: OpSpec, sizes: Strides, out: Strides, item: int,
-    index_shape: Strides, index: Strides, index_item: int, update_shape: Strides, update: Strides,
+    spec: OpSpec, sizes: Numbers, out: Numbers, item: int,
+    index_shape: Numbers, index: Numbers, index_item: int, update_shape: Numbers, update: Numbers,
 ) -> bool:  # fmt: skip
-    def form(index: Strides, update: Strides) -> str:
-        nest = canonical_nest(spec, index_shape, sizes, out, index, update)
+    def form(index: Numbers, update: Numbers) -> str:
+        nest = canonical_nest(spec, Extents(index_shape, update_shape, sizes, out, index, update))
         return lower.lower(nest, item, index_item, math.prod(sizes))[0]
 
     packed = (packed_strides(index_shape, index, index_item), packed_strides(update_shape, update, item))
     return form(index, update) == "strided" and form(*packed) == "rows"
 
 
-def packed_strides(shape: Strides, strides: Strides, item: int) -> Strides:
+def packed_strides(shape: Numbers, strides: Numbers, item: int) -> Numbers:
     """Return the strides of a packed copy, in C order, of an array; those of 0 stay."""
     packed = []
     for extent, stride in zip(reversed(shape), reversed(strides), strict=True):

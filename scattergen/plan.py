@@ -11,16 +11,14 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from . import build, config, loader, log, loops, lower, machine, prebuilt, schedule, threads
+from . import build, config, loader, log, lower, machine, prebuilt, schedule, threads
+from .addressing import Extents, canonical_nest
 from .arrays import Arguments, Array
 from .errors import CacheError, CompilerNotFound
 from .kernel import KernelSpec
 from .loader import Call, Loaded
 from .record import Record
 from .schedule import Choice, Machine, Work
-from .spec import OpSpec
-
-Strides = tuple[int, ...]
 
 MOST_PLANS = 4096
 """Signatures kept; when there are more, all are forgotten and made again as they come."""
@@ -113,7 +111,7 @@ def plan(arguments: Arguments, target: Array, fresh: bool, most_threads: int | N
     indices, updates, most = arguments.indices, arguments.updates, threads.most(most_threads)
     aligned = indices.flags.aligned and all(map(_aligned, (target, arguments.data, updates)))
     signature = (
-        arguments.spec, target.shape, target.strides, indices.shape, indices.strides, updates.strides,
+        arguments.spec, target.shape, target.strides, indices.shape, indices.strides, updates.shape, updates.strides,
         arguments.unique, aligned, fresh, most,
     )  # fmt: skip
     found = _plans.get(signature)
@@ -133,19 +131,13 @@ def _aligned(array: Array) -> bool:
     )
 
 
-def canonical_nest(
-    spec: OpSpec, shape: Strides, sizes: Strides, out: Strides, index: Strides, update: Strides
-) -> loops.Nest:
-    """Return the nest of a call: `shape` is that of `indices`, `sizes` that of `data`, then the arrays' strides."""
-    if spec.op.addressing == "axis":
-        return loops.canonical(loops.along_axis(shape, spec.place, sizes, out, index, update))
-    return loops.canonical(loops.by_tuples(shape, sizes, out, index, update))
-
-
 def _make(arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_threads: int) -> Plan:
     spec, indices, updates = arguments.spec, arguments.indices, arguments.updates
     item, index_item = target.itemsize, indices.itemsize
-    nest = canonical_nest(spec, indices.shape, target.shape, target.strides, indices.strides, updates.strides)
+    extents = Extents(
+        indices.shape, updates.shape, target.shape, target.strides, indices.strides, updates.strides
+    )  # fmt: skip
+    nest = canonical_nest(spec, extents)
     form, found = lower.lower(nest, item, index_item, target.size) if aligned else ("strided", None)
     if found is None:
         choice = Choice("strided", lower.strided_layout(nest, target.nbytes), 1)

@@ -56,10 +56,9 @@ class OpSpec(Record):
             raise SpecError("dtype", self.dtype.tag, f"a real type for {self.reduction}: complex numbers have no order")
         if not 1 <= self.rank <= MAX_RANK:
             raise SpecError("rank", self.rank, f"1 to {MAX_RANK}")
-        highest = self.rank - 1 if self.op.addressing == "axis" else self.rank
-        if not 0 <= self.place <= highest:
-            name = "axis" if self.op.addressing == "axis" else "index depth k"
-            raise SpecError(name, self.place, f"0 to {highest} for rank {self.rank}")
+        allowed = self.op.place.allowed(self.rank)
+        if self.place not in allowed:
+            raise SpecError(self.op.place.name, self.place, f"{allowed[0]} to {allowed[-1]} for rank {self.rank}")
         return self
 
     @property
@@ -73,8 +72,8 @@ class OpSpec(Record):
         return f"{allowed} ({self.reduction} comes with opset {since})" if since else allowed
 
     def __str__(self) -> str:
-        letter = "a" if self.op.addressing == "axis" else "k"
-        text = f"{self.op.prefix}_{self.dtype}_{self.index}_r{self.rank}{letter}{self.place}_{self.reduction}"
+        place = f"{self.op.place.letter}{self.place}"
+        text = f"{self.op.prefix}_{self.dtype}_{self.index}_r{self.rank}{place}_{self.reduction}"
         default = self.op.version(self.op.default_opset).since
         return text if self.opset == default else f"{text}_opset{self.opset}"
 
@@ -87,9 +86,8 @@ class OpSpec(Record):
         if match["op"] not in OPS:
             raise SpecError("operator", match["op"], f"one of {', '.join(OPS)}")
         op = OPS[match["op"]]
-        letter = "a" if op.addressing == "axis" else "k"
-        if match["letter"] != letter:
-            raise SpecError("spec", text, f"r<rank>{letter}<number> for {op}")
+        if match["letter"] != op.place.letter:
+            raise SpecError("spec", text, f"r<rank>{op.place.letter}<number> for {op}")
         return cls(
             op=op,
             dtype=dtypes.lookup(match["dtype"]),
@@ -99,6 +97,11 @@ class OpSpec(Record):
             reduction=match["reduction"],
             opset=int(match["opset"] or op.default_opset),
         )
+
+
+def names_operator(text: str) -> bool:
+    """Whether a text begins as a spec of an operator does: a kernel's has another first word."""
+    return text.startswith(tuple(op.partition("_")[0] for op in OPS))
 
 
 def _tags(rows: tuple[DType, ...], spec: OpSpec) -> str:

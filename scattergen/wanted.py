@@ -25,7 +25,7 @@ from .errors import AheadOfTimeError, SpecError
 from .kernel import KernelSpec
 from .lower import variants
 from .ops import OPS, Op
-from .spec import OpSpec
+from .spec import OpSpec, names_operator
 
 STANDARD = "standard"
 """The word for the standard set."""
@@ -84,7 +84,7 @@ def gather(items: Iterable[OpSpec | KernelSpec | str | Path]) -> Wanted:
 
 
 def _of_text(text: str) -> OpSpec | KernelSpec:
-    return OpSpec.parse(text) if text.startswith("scatter") else KernelSpec.parse(text)
+    return OpSpec.parse(text) if names_operator(text) else KernelSpec.parse(text)
 
 
 def _of_file(path: Path) -> tuple[list[OpSpec | KernelSpec], list[str]]:
@@ -167,16 +167,16 @@ def _product(row: Mapping[str, Any]) -> list[OpSpec]:
 
 
 def _of_operator(op: Op, row: Mapping[str, Any]) -> list[OpSpec]:
-    place_name = "axis" if op.addressing == "axis" else "k"
-    if place_name not in row:
-        raise AheadOfTimeError(f"{place_name} is missing, which {op} needs")
+    field = op.place.field
+    if field not in row:
+        raise AheadOfTimeError(f"{field} is missing, which {op} needs")
     found = []
     for opset, rank in itertools.product(_values(row.get("opset", op.default_opset)), _values(row["rank"])):
-        version, whole = op.version(opset), range(rank) if place_name == "axis" else range(1, rank + 1)
+        version, places = op.version(opset), [place for place in op.place.allowed(rank) if place or field == "axis"]
         choices = itertools.product(
             _values(row["dtype"], tuple(known.tag for known in version.dtypes)),
             _values(row.get("index", "i64"), tuple(known.tag for known in version.index_types)),
-            _values(row[place_name], tuple(whole)),
+            _values(row[field], tuple(places)),
             _values(row.get("reduction", "none"), version.reductions),
         )
         for dtype, index, place, reduction in choices:

@@ -9,7 +9,7 @@ import onnx
 
 from ..dtypes import ELEMENTS, DType
 from ..errors import SpecError
-from ..ops import Op
+from ..ops import Inputs, Op
 from ..spec import OpSpec
 from .graph import OPERATORS, Model, Place, infer, load, places
 
@@ -57,31 +57,32 @@ def nodes_of(proto: onnx.ModelProto) -> tuple[ScatterNode, ...]:
 
 def _node(place: Place) -> ScatterNode:
     node, op = place.node, OPERATORS[place.node.op_type]
+    field = op.place.field
     linked = {row.name for row in node.attribute if row.ref_attr_name}
     written = [row for row in node.attribute if not row.ref_attr_name]
     given = {row.name: onnx.helper.get_attribute_value(row) for row in written}
-    data, indices, updates = ([*node.input, "", "", ""])[:3]
+    inputs = Inputs(**dict(zip(op.order, [*node.input, "", "", ""], strict=False)))
+    data, indices, updates = inputs
     shapes = {name: _shape(place.values.get(name)) for name in (data, indices, updates)}
     known: dict[str, Any] = {
-        "axis": given.get("axis", 0) if op.addressing == "axis" and "axis" not in linked else None,
+        "axis": given.get("axis", 0) if field == "axis" and "axis" not in linked else None,
         "reduction": None if "reduction" in linked else given.get("reduction", b"none").decode(),
         "dtype": _dtype(place, data) or _dtype(place, updates),
         "index": _dtype(place, indices),
         "rank": _rank(op, [shapes[name] for name in (data, indices, updates)]),
-        "k": (shapes[indices] or [None])[-1] if op.addressing == "tuples" else None,
+        "k": (shapes[indices] or [None])[-1] if field == "k" else None,
     }
     spec, reason = _spec(op, place.opset, known)
     return ScatterNode(name=node.name, op=op, opset=place.opset, spec=spec, reason=reason, **known)
 
 
 def _spec(op: Op, opset: int, known: dict[str, Any]) -> tuple[OpSpec | None, str]:
-    place = "axis" if op.addressing == "axis" else "k"
-    needed = ("dtype", "index", "rank", place, "reduction")
+    needed = ("dtype", "index", "rank", op.place.field, "reduction")
     missing = [name for name in needed if known[name] is None]
     if missing:
         return None, f"{', '.join(missing)} known when it runs"
-    number = known[place]
-    if place == "axis" and number < 0:
+    number = known[op.place.field]
+    if op.place.field == "axis" and number < 0:
         number += known["rank"]
     rest = {name: known[name] for name in ("dtype", "index", "rank", "reduction")}
     try:
@@ -103,6 +104,6 @@ def _shape(kind: onnx.TypeProto | None) -> list[int | None] | None:
 
 
 def _rank(op: Op, shapes: list[list[int | None] | None]) -> int | None:
-    if op.addressing == "tuples":
+    if op.place.field == "k":
         shapes = shapes[:1]
     return next((len(shape) for shape in shapes if shape is not None), None)

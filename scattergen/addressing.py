@@ -1,0 +1,89 @@
+"""What hangs on how an operator's indices name their targets, beyond shapes: a row for each way of addressing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from . import bounds, loops
+from .arrays import Arguments, Array
+from .errors import IndexOutOfBounds
+from .loops import Nest
+from .record import Record
+from .spec import OpSpec
+
+Numbers = tuple[int, ...]
+"""A shape, or the strides of an array in bytes."""
+
+
+class Extents(Record):
+    """The shapes and strides of a call."""
+
+    indices: Numbers
+    updates: Numbers
+    data: Numbers
+    out_strides: Numbers
+    index_strides: Numbers
+    update_strides: Numbers
+
+
+class Way(Record):
+    """A way of addressing."""
+
+    nest: Callable[[OpSpec, Extents], Nest]
+    """The loops of a call, as they are written."""
+    out_of_bounds: Callable[[Arguments], IndexOutOfBounds | None]
+    """The error of a call, None where every index is in bounds."""
+    reference: Callable[[Arguments], Array]
+    """The result of a call, slowly."""
+
+
+def canonical_nest(spec: OpSpec, extents: Extents) -> Nest:
+    """Return the canonical loops of a call."""
+    return loops.canonical(WAYS[spec.op.addressing].nest(spec, extents))
+
+
+def out_of_bounds(arguments: Arguments) -> IndexOutOfBounds | None:
+    """Return the error of indices that are out of bounds, None where there are none."""
+    return WAYS[arguments.spec.op.addressing].out_of_bounds(arguments)
+
+
+def by_reference(arguments: Arguments) -> Array:
+    """Return what the reference gives, in an array of its own."""
+    return WAYS[arguments.spec.op.addressing].reference(arguments)
+
+
+def _axis_nest(spec: OpSpec, e: Extents) -> Nest:
+    return loops.along_axis(e.indices, spec.place, e.data, e.out_strides, e.index_strides, e.update_strides)
+
+
+def _tuples_nest(spec: OpSpec, e: Extents) -> Nest:
+    return loops.by_tuples(e.indices, e.data, e.out_strides, e.index_strides, e.update_strides)
+
+
+def _beyond_axis(arguments: Arguments) -> IndexOutOfBounds | None:
+    spec, data = arguments.spec, arguments.data
+    return bounds.find_out_of_bounds(arguments.indices, (int(data.shape[spec.place]),), str(spec.op))
+
+
+def _beyond_dims(arguments: Arguments) -> IndexOutOfBounds | None:
+    spec, data = arguments.spec, arguments.data
+    return bounds.find_out_of_bounds(arguments.indices, data.shape[: spec.place], str(spec.op))
+
+
+def _elements(arguments: Arguments) -> Array:
+    from . import reference
+
+    spec = arguments.spec
+    return reference.scatter_elements(arguments.data, arguments.indices, arguments.updates, spec.place, spec.reduction)
+
+
+def _tuples(arguments: Arguments) -> Array:
+    from . import reference
+
+    return reference.scatter_nd(arguments.data, arguments.indices, arguments.updates, arguments.spec.reduction)
+
+
+WAYS: dict[str, Way] = {
+    "axis": Way(_axis_nest, _beyond_axis, _elements),
+    "tuples": Way(_tuples_nest, _beyond_dims, _tuples),
+}
