@@ -118,15 +118,16 @@ def _touched(array: Array) -> int:
     return found
 
 
-def of_call(name: str, op: Op, opset: int, attributes: Mapping[str, Any], given: Sequence[Array]) -> Workload:
-    """Return the workload of a call that somebody makes, on copies of its arrays: data, indices, updates.
+def of_call(name: str, op: Op, opset: int, attributes: Mapping[str, Any], given: Sequence[Array | None]) -> Workload:
+    """Return the workload of a call that somebody makes, on copies of its arrays, in the order of a node's inputs.
 
     Raises what the call itself raises, but for indices out of bounds.
     """
-    data, indices, updates = (np.array(array, order="K") for array in given)
+    copies = (None if array is None else np.array(array, order="K") for array in given)
+    inputs = {**dict.fromkeys(op.order), **dict(zip(op.order, copies, strict=False))}
     place, reduction = attributes.get("axis"), attributes.get("reduction", "none")
-    found = arrays.prepare(op, opset, place, reduction, data, indices, updates, None)
-    return Workload(name=name, spec=found.spec, data=data, indices=indices, updates=updates)
+    found = arrays.prepare(op, opset, place, reduction, out=None, **inputs)
+    return Workload(name=name, spec=found.spec, data=found.data, indices=found.indices, updates=found.updates)
 
 
 def make(

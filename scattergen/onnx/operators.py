@@ -14,6 +14,8 @@ from onnx.reference.op_run import OpRun
 
 import scattergen
 
+from ..calls import arguments_of
+from ..spec import OpSpec
 from .graph import OPERATORS, Model, load
 from .repairs import REPAIRS
 
@@ -23,10 +25,10 @@ class Call:
     """One evaluation of a scatter node, not yet made: calling it makes it and returns the result."""
 
     node: onnx.NodeProto
-    arrays: tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
-    """data, indices, updates."""
+    arrays: tuple[NDArray[Any] | None, ...]
+    """In the order of the node's inputs; None for one that is left out."""
     attributes: dict[str, Any]
-    """axis and reduction, where the operator has them."""
+    """Those that the operator has, such as axis and reduction."""
     opset: int
 
     def __call__(self) -> NDArray[Any]:
@@ -36,6 +38,11 @@ class Call:
     def explain(self) -> scattergen.Explanation:
         """Return which kernel would answer, and where it would come from."""
         return scattergen.explain(self.function, *self.arrays, **self.attributes, opset=self.opset)
+
+    @property
+    def spec(self) -> OpSpec:
+        """The operator on arrays of these types and ranks."""
+        return arguments_of("spec", self.function, *self.arrays, **self.attributes, opset=self.opset)[0].spec
 
     @property
     def function(self) -> Callable[..., NDArray[Any]]:
@@ -79,10 +86,10 @@ def evaluator_of(proto: onnx.ModelProto, new_ops: Sequence[type[OpRun]]) -> Refe
 
 
 def _operator(name: str, around: Around | None) -> type[OpRun]:
-    def run(self: OpRun, data: Any, indices: Any, updates: Any, **attributes: Any) -> tuple[NDArray[Any]]:
+    def run(self: OpRun, *inputs: Any, **attributes: Any) -> tuple[NDArray[Any]]:
         call = Call(
             node=self.onnx_node,
-            arrays=(np.asarray(data), np.asarray(indices), np.asarray(updates)),
+            arrays=tuple(None if array is None else np.asarray(array) for array in inputs),
             attributes=attributes,
             opset=self.run_params["opsets"][""],
         )

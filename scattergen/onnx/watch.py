@@ -13,8 +13,6 @@ import onnx
 from numpy.typing import NDArray
 from onnx.reference.ops import load_op
 
-from .. import dtypes
-from ..spec import OpSpec
 from .compare import Tolerance, Verdict, compare
 from .nodes import ScatterNode
 from .operators import Call
@@ -77,7 +75,9 @@ def _own_operator(call: Call) -> Callable[[], NDArray[Any]]:
     """
     name = "ScatterElements" if call.node.op_type == "Scatter" else call.node.op_type
     operator = load_op("", name, onnx.defs.onnx_opset_version()).create(3, 1)
-    attributes = {"axis": 0, "reduction": "none"} if name == "ScatterElements" else {"reduction": "none"}
+    defaults = onnx.defs.get_schema(name).attributes.items()
+    attributes = {key: onnx.helper.get_attribute_value(row.default_value) for key, row in defaults}
+    attributes = {key: value.decode() if isinstance(value, bytes) else value for key, value in attributes.items()}
     attributes |= call.attributes
 
     def own() -> NDArray[Any]:
@@ -88,22 +88,10 @@ def _own_operator(call: Call) -> Callable[[], NDArray[Any]]:
 
 
 def _observed(node: ScatterNode, call: Call) -> ScatterNode:
-    data, indices, _ = call.arrays
-    axis: int | None = call.attributes.get("axis")
-    k: int | None = indices.shape[-1] if axis is None else None
-    dtype, index = dtypes.of_numpy(data.dtype, "data"), dtypes.of_numpy(indices.dtype, "indices")
-    reduction: str = call.attributes.get("reduction", "none")
-    spec = OpSpec(
-        op=node.op,
-        opset=call.opset,
-        dtype=dtype,
-        index=index,
-        rank=data.ndim,
-        place=indices.shape[-1] if axis is None else axis % data.ndim,
-        reduction=reduction,
-    )
-    found: dict[str, Any] = {"axis": axis, "k": k, "dtype": dtype, "index": index, "rank": data.ndim}
-    return replace(node, spec=spec, reason="", reduction=reduction, **found)
+    spec = call.spec
+    known: dict[str, Any] = {name: getattr(spec, name) for name in ("dtype", "index", "rank", "reduction")}
+    k = spec.place if spec.op.place.field == "k" else None
+    return replace(node, spec=spec, reason="", axis=call.attributes.get("axis"), k=k, **known)
 
 
 def _time(function: Callable[[], NDArray[Any]]) -> tuple[float, NDArray[Any]]:
