@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from . import arrays, bounds, caller, checks, loader, packing, plan, repeats
+from . import arrays, caller, loader, packing, plan, repeats
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
 from .loader import NULL
@@ -26,15 +26,8 @@ plans: dict[tuple[Any, ...], Fast] = {}
 """A signature of C-contiguous arrays → a function of them."""
 
 
-class Dependent(Protocol):
-    """Something that keeps plans of its own."""
-
-    def forget(self) -> None:
-        """Drop them."""
-
-
-dependents: weakref.WeakSet[Dependent] = weakref.WeakSet()
-"""What is told when plans are dropped."""
+dependents: weakref.WeakSet[Any] = weakref.WeakSet()
+"""What keeps plans of its own; its method `forget` drops them when ours are dropped."""
 
 
 def forget() -> None:
@@ -67,6 +60,8 @@ def run(
     arguments = arrays.prepare(op, opset, place, reduction, data, indices, updates, out)
     arguments.unique = bool(unique)
     if duplicates != "allow":
+        from . import checks
+
         checks.refuse_duplicates(arguments, duplicates)
     result = execute(arguments, threads, key)
     return result if out is None else out
@@ -117,6 +112,8 @@ def _sizes(spec: OpSpec, data: Array) -> tuple[int, ...]:
 
 def _find_out_of_bounds(arguments: Arguments) -> IndexOutOfBounds | None:
     spec = arguments.spec
+    from . import bounds
+
     return bounds.find_out_of_bounds(arguments.indices, _sizes(spec, arguments.data), str(spec.op))
 
 
