@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import bounds, loops
+from . import loops
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
 from .loops import Nest
@@ -61,11 +61,15 @@ def _tuples_nest(spec: OpSpec, e: Extents) -> Nest:
 
 
 def _beyond_axis(arguments: Arguments) -> IndexOutOfBounds | None:
+    from . import bounds
+
     spec, data = arguments.spec, arguments.data
     return bounds.find_out_of_bounds(arguments.indices, (int(data.shape[spec.place]),), str(spec.op))
 
 
 def _beyond_dims(arguments: Arguments) -> IndexOutOfBounds | None:
+    from . import bounds
+
     spec, data = arguments.spec, arguments.data
     return bounds.find_out_of_bounds(arguments.indices, data.shape[: spec.place], str(spec.op))
 

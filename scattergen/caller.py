@@ -8,7 +8,6 @@ built in the background; `compile` and the ahead-of-time builds make it on the w
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 from . import build, config, loader, log
@@ -73,6 +72,8 @@ def _start(then: Callable[[], object]) -> None:
     def work() -> None:
         if _take(build_it=True):
             then()
+
+    import threading
 
     threading.Thread(target=work, name=NAME, daemon=True).start()
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from . import addressing, arrays, caller, checks, loader, packing, plan, repeats
+from . import addressing, arrays, caller, loader, packing, plan, repeats
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
 from .loader import NULL
@@ -25,15 +25,8 @@ plans: dict[tuple[Any, ...], Fast] = {}
 """A signature of C-contiguous arrays → a function of them."""
 
 
-class Dependent(Protocol):
-    """Something that keeps plans of its own."""
-
-    def forget(self) -> None:
-        """Drop them."""
-
-
-dependents: weakref.WeakSet[Dependent] = weakref.WeakSet()
-"""What is told when plans are dropped."""
+dependents: weakref.WeakSet[Any] = weakref.WeakSet()
+"""What keeps plans of its own; its method `forget` drops them when ours are dropped."""
 
 
 def forget() -> None:
@@ -66,6 +59,8 @@ def run(
     arguments = arrays.prepare(op, opset, place, reduction, data, indices, updates, out)
     arguments.unique = bool(unique)
     if duplicates != "allow":
+        from . import checks
+
         checks.refuse_duplicates(arguments, duplicates)
     result = execute(arguments, threads, key)
     return result if out is None else out

@@ -9,16 +9,16 @@ the same calls go through the ABI module.
 
 from __future__ import annotations
 
+import _thread
 import itertools
 import os
-import threading
 import weakref
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from . import _abi
 from .errors import CacheError
+from .paths import AnyPath
 from .record import Record
 
 ABI = 1
@@ -44,13 +44,13 @@ class Loaded(Record):
         return int(_abi.ffi.cast("uintptr_t", self.struct.run))
 
 
-def open_kernel(path: Path, name: str) -> Loaded:
+def open_kernel(path: AnyPath, name: str) -> Loaded:
     """Return the kernel of a library that holds one; `OSError` where it cannot be loaded."""
     library = _abi.ffi.dlopen(str(path))
     return _checked(library.scattergen_kernel, library, path, name)
 
 
-def open_kernels(path: Path) -> dict[str, Loaded]:
+def open_kernels(path: AnyPath) -> dict[str, Loaded]:
     """Return the kernels of a library that holds many, by name."""
     library = _abi.ffi.dlopen(str(path))
     structs = [library.scattergen_kernels[i] for i in range(library.scattergen_kernel_count)]
@@ -58,7 +58,7 @@ def open_kernels(path: Path) -> dict[str, Loaded]:
     return {name: _checked(struct, library, path, name) for name, struct in named.items()}
 
 
-def _checked(struct: Any, library: Any, path: Path, name: str) -> Loaded:
+def _checked(struct: Any, library: Any, path: AnyPath, name: str) -> Loaded:
     found = _abi.ffi.string(struct.name).decode()
     if struct.abi != ABI or found != name:
         raise CacheError(f"{path} holds {found} for ABI {struct.abi}, wanted is {name} for ABI {ABI}")
@@ -106,7 +106,7 @@ class Call:
         return _abi.ffi.cast("void *", -(-start // 64) * 64)
 
 
-_arena = threading.local()
+_arena = _thread._local()
 
 _calls: weakref.WeakSet[Call] = weakref.WeakSet()
 
@@ -173,7 +173,7 @@ def has_caller() -> bool:
     return invoke is not _invoke_abi
 
 
-def use_caller(path: Path) -> None:
+def use_caller(path: AnyPath) -> None:
     """Send all further calls through the caller module at `path`."""
     global invoke
     import importlib.util
