@@ -53,13 +53,13 @@ def element(dtype: DType, reduction: str) -> tuple[DType, str]:
 
 
 def lower(nest: Nest, item: int, index_item: int, total: int) -> tuple[str, Loops | None]:
-    """Return the form of a canonical nest and its loops; None for the strided form, which takes the nest.
+    """Return the form of a canonical nest and its loops; None for a form that takes any strides, and the nest itself.
 
     `item` and `index_item` are the bytes of an element and of an index, `total` the elements of the output.
     """
     in_items = _in_items(nest, item, index_item)
     if in_items is None:
-        return "strided", None
+        return any_strides(nest), None
     loops = list(in_items.loops)
     inner = tuples = outer = _MISSING
     if loops and loops[-1].out == loops[-1].updates == 1 and loops[-1].indices in (0, 1):
@@ -70,10 +70,12 @@ def lower(nest: Nest, item: int, index_item: int, total: int) -> tuple[str, Loop
         outer = loops.pop()
     depth = len(nest.components)
     if loops or (depth > 1 and in_items.component_step != 1):
-        return "strided", None
+        return any_strides(nest), None
     reaches = [(component.size - 1) * component.stride for component in in_items.components]
     if outer is not _MISSING and (min([0, *reaches]) < 0 or sum(reaches) + inner.extent > outer.out):
-        return "strided", None  # the targets of two outer steps may interleave: they are no blocks of the output
+        return any_strides(
+            nest
+        ), None  # the targets of two outer steps may interleave: they are no blocks of the output
     found = Loops(outer, tuples, inner, in_items.components, total)
     packed = tuples.extent == 1 or (tuples.indices == depth and tuples.updates == 1)
     if inner is not _MISSING and inner.indices == 0:
@@ -84,7 +86,12 @@ def lower(nest: Nest, item: int, index_item: int, total: int) -> tuple[str, Loop
         return "elements", found
     if inner is _MISSING and depth == 1 and packed and in_items.components[0].stride == 1:
         return "rows", found
-    return "strided", None
+    return any_strides(nest), None
+
+
+def any_strides(nest: Nest) -> str:
+    """Return the form that takes a nest whatever its strides and addresses are."""
+    return "strided"
 
 
 def _in_items(nest: Nest, item: int, index_item: int) -> Nest | None:
@@ -142,11 +149,19 @@ LAYOUTS: dict[str, Callable[[Loops], Layout]] = {
 """What each form's kernel finds in `layout`, in elements; its template names the same numbers."""
 
 
-def strided_layout(nest: Nest, total_bytes: int) -> Layout:
-    """Return the layout of the strided form: everything in bytes, the loops last."""
+def _strided(nest: Nest, item: int, total_bytes: int) -> Layout:
     loops = nest.loops or (_MISSING,)
     numbers = tuple(number for loop in loops for number in loop)
     return (total_bytes, len(loops), nest.component_step, *_targets(nest.components), *numbers)
+
+
+NEST_LAYOUTS: dict[str, Callable[[Nest, int, int], Layout]] = {
+    "strided": _strided,
+}
+"""The same for the forms that take any strides: everything in bytes, the loops last.
+
+Given are the nest, and the bytes of an element and of the output.
+"""
 
 
 def kernel(form: str, dtype: DType, index: DType, reduction: str, depth: int) -> KernelSpec:

@@ -18,7 +18,7 @@ from .errors import CacheError, CompilerNotFound
 from .kernel import KernelSpec
 from .loader import Call, Loaded
 from .record import Record
-from .schedule import Choice, Machine, Work
+from .schedule import Machine, Work
 
 MOST_PLANS = 4096
 """Signatures kept; when there are more, all are forgotten and made again as they come."""
@@ -136,24 +136,22 @@ def _aligned(array: Array) -> bool:
 def _make(arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_threads: int) -> Plan:
     spec, indices, updates = arguments.spec, arguments.indices, arguments.updates
     item, index_item = target.itemsize, indices.itemsize
-    extents = Extents(
-        indices.shape, updates.shape, target.shape, target.strides, indices.strides, updates.strides
-    )  # fmt: skip
+    here = Machine(most_threads, *machine.cache_sizes()[1:])
+    extents = Extents(indices.shape, updates.shape, target.shape, target.strides, indices.strides, updates.strides)
     nest = canonical_nest(spec, extents)
-    form, found = lower.lower(nest, item, index_item, target.size) if aligned else ("strided", None)
+    form, found = lower.lower(nest, item, index_item, target.size) if aligned else (lower.any_strides(nest), None)
     if found is None:
-        choice = Choice("strided", lower.strided_layout(nest, target.nbytes), 1)
+        choice = schedule.of_nest(form, nest, item, target.nbytes, fresh, here)
     else:
         element, operation = lower.element(spec.dtype, spec.reduction)
-        work = Work(found, element, operation == "none", index_item, fresh)
-        choice = schedule.choose(form, work, Machine(most_threads, *machine.cache_sizes()[1:]))
+        choice = schedule.choose(form, Work(found, element, operation == "none", index_item, fresh), here)
     kernel = lower.kernel(choice.form, spec.dtype, spec.index, spec.reduction, len(nest.components))
     try:
         have = ready(kernel)
     except CompilerNotFound as error:
         _fall_back(error)
         return Plan(form=form, kernel=kernel, layout=choice.layout, threads=1, ready=None, call=None)
-    alignment, index_alignment = (1, 1) if form == "strided" else (min(item, 8), index_item)
+    alignment, index_alignment = (1, 1) if found is None else (min(item, 8), index_item)
     if not nest.components:  # no index is read, and NumPy calls any address of an empty array aligned
         index_alignment = 1
     call = Call(have.loaded, choice.layout, choice.threads, alignment, index_alignment)

@@ -6,10 +6,13 @@ arrays or C. Every schedule of a form gives the same bits; they differ in what t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from .dtypes import DType
-from .lower import LAYOUTS, Layout, Loops
+from .kernel import FORMS
+from .loops import Nest
+from .lower import LAYOUTS, NEST_LAYOUTS, Layout, Loops
 from .record import Record
 
 BLOCK = 1024
@@ -98,6 +101,19 @@ class Choice(Record):
 def choose(form: str, work: Work, machine: Machine) -> Choice:
     """Return the schedule of a call that lowers to `form` (any but strided, which has one)."""
     return _CHOICES[form](work, machine)
+
+
+def of_nest(form: str, nest: Nest, item: int, total_bytes: int, fresh: bool, machine: Machine) -> Choice:
+    """Return the schedule of a call whose form takes any strides: there is one, on as many threads as pay.
+
+    `item` are the bytes of an element, `total_bytes` those of the output.
+    """
+    layout = NEST_LAYOUTS[form](nest, item, total_bytes)
+    if not FORMS[form].threaded:
+        return Choice(form, layout, 1)
+    steps = math.prod(loop.extent for loop in nest.loops)
+    traffic = 2 * steps * item + (2 * total_bytes if fresh else 0)
+    return Choice(form, layout, max(1, min(machine.threads, steps, traffic // THREAD_PAYS)))
 
 
 def _rows(work: Work, machine: Machine) -> Choice:
