@@ -58,7 +58,7 @@ class Arguments:
 
 
 def prepare(
-    op: Op, opset: int, place: Any, reduction: str, data: Any, indices: Any, updates: Any, out: Any
+    op: Op, opset: int, place: Any, reduction: str, data: Any, indices: Any, updates: Any, out: Any, mode: str = ""
 ) -> Arguments:
     """Return the arguments of a call, or raise `DTypeError`, `ShapeError` or `SpecError`.
 
@@ -66,6 +66,8 @@ def prepare(
     """
     if not isinstance(reduction, str):
         raise SpecError("reduction", reduction, "the name of one, as none or add")
+    if not isinstance(mode, str):
+        raise SpecError("mode", mode, "the name of one, as linear")
     try:
         opset = operator.index(opset)
     except TypeError:
@@ -77,7 +79,7 @@ def prepare(
     indices = as_indices(indices, op)
     updates = _as_updates(updates, data, op)
     place = shapes.fit(op, place, data, indices, updates)
-    spec = _spec(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset)
+    spec = _spec(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset, mode)
     if out is not None:
         out = _check_out(op, out, data, copies)
     indices, updates = _readable(indices, names.indices, out, copies), _readable(updates, names.updates, out, copies)
@@ -86,7 +88,7 @@ def prepare(
 
 @lru_cache(maxsize=1024)
 def _spec(
-    op: Op, dtype: np.dtype[Any], index: np.dtype[Any], rank: int, place: int, reduction: str, opset: int
+    op: Op, dtype: np.dtype[Any], index: np.dtype[Any], rank: int, place: int, reduction: str, opset: int, mode: str
 ) -> OpSpec:
     try:
         return OpSpec(
@@ -97,6 +99,7 @@ def _spec(
             place=place,
             reduction=reduction,
             opset=opset,
+            mode=mode,
         )
     except SpecError as error:
         if error.field in ("dtype", "index"):

@@ -26,17 +26,18 @@ def arguments_of(
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
     call = bound.arguments
-    if call["duplicates"] != "allow":
+    if call.get("duplicates", "allow") != "allow":
         raise SpecError("duplicates", call["duplicates"], f"allow in {asker}")
     arguments = arrays.prepare(
         op,
         call["opset"],
         call.get("axis"),
         call.get("reduction", "none"),
-        call["data"],
-        call["indices"],
-        call["updates"],
+        call[op.inputs.data],
+        call[op.inputs.indices],
+        call[op.inputs.updates],
         call["out"],
+        call.get("mode", ""),
     )
-    arguments.unique = bool(call["unique"])
+    arguments.unique = bool(call.get("unique"))
     return arguments, call["threads"]

@@ -53,7 +53,7 @@ class Kernel:
         data = arrays.as_array(data, "data", spec.op)
         if data.ndim != spec.rank:
             raise ShapeError(f"{spec}: data has rank {data.ndim}, must have {spec.rank}")
-        arguments = arrays.prepare(spec.op, spec.opset, place, spec.reduction, data, indices, updates, out)
+        arguments = arrays.prepare(spec.op, spec.opset, place, spec.reduction, data, indices, updates, out, spec.mode)
         found = arguments.spec
         if (found.dtype, found.index) != (spec.dtype, spec.index):
             raise DTypeError(f"{spec}: data is {found.dtype} and indices {found.index}")

@@ -104,7 +104,8 @@ def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | No
 
 def out_of_bounds(arguments: Arguments) -> IndexOutOfBounds:
     """Return the error of a kernel that met a bad index; one without positions if the caller has since mended it."""
-    return addressing.out_of_bounds(arguments) or IndexOutOfBounds(str(arguments.spec.op), (), (), ())
+    op = arguments.spec.op
+    return addressing.out_of_bounds(arguments) or IndexOutOfBounds(str(op), (), (), (), op.inputs.indices)
 
 
 def _without_updates(arguments: Arguments) -> Array:

@@ -43,7 +43,8 @@ class IndexOutOfBounds(ScattergenError, IndexError):
     """Index values outside of their dim.
 
     ``positions`` are the first few places in ``indices`` (tuples), ``values`` what stands there, and
-    ``limits`` the half-open range ``(-size, size)`` that each had to lie in.
+    ``limits`` the half-open range ``(-size, size)`` that each had to lie in. ``argument`` is what the
+    operator calls its indices.
     """
 
     def __init__(
@@ -52,18 +53,22 @@ class IndexOutOfBounds(ScattergenError, IndexError):
         positions: tuple[tuple[int, ...], ...],
         values: tuple[int, ...],
         limits: tuple[tuple[int, int], ...],
+        argument: str = "indices",
+        reason: str = "",
     ) -> None:
-        super().__init__(operator, positions, values, limits)
+        super().__init__(operator, positions, values, limits, argument, reason)
         self.operator, self.positions, self.values, self.limits = operator, positions, values, limits
+        self.argument, self.reason = argument, reason
 
     def __str__(self) -> str:
         if not self.positions:
-            return f"{self.operator}: indices changed while the call was reading them"
+            return f"{self.operator}: {self.argument} changed while the call was reading them"
         place = ", ".join(map(str, self.positions[0]))
         low, high = self.limits[0]
         allowed = f"in [{low}, {high - 1}]" if high else "possible: that dim of data has size 0"
         more = f" ({len(self.positions) - 1} more found)" if len(self.positions) > 1 else ""
-        return f"{self.operator}: indices[{place}] is {self.values[0]}, allowed is {allowed}{more}"
+        why = f" {self.reason}" if self.reason else ""
+        return f"{self.operator}: {self.argument}[{place}] is {self.values[0]}, allowed is {allowed}{why}{more}"
 
 
 class DuplicateTargets(ScattergenError, ValueError):

@@ -25,6 +25,8 @@ class Version(Record):
     reductions: tuple[str, ...] = ("none",)
     deprecated: bool = False
     index_types: tuple[DType, ...] = INDEX_TYPES
+    modes: tuple[str, ...] = ("",)
+    """The values of the attribute of that name, ONNX's default first; one empty word where there is none."""
 
 
 class Inputs(Record):
@@ -76,6 +78,8 @@ class Op(Record):
     inputs: Inputs = Inputs()
     order: tuple[str, str, str] = ("data", "indices", "updates")
     """The inputs, by the names of the fields of `Inputs`, in the order in which a node has them."""
+    default_axis: int = 0
+    """Where it has an axis."""
 
     @property
     def place(self) -> Place:

@@ -23,10 +23,10 @@ NUMBER = "(?:0|[1-9][0-9]{0,3})"
 
 # Patterns are compiled when a text is first parsed: most processes never do.
 _TEXT = (
-    r"(?P<op>[a-z_]+?)_(?P<dtype>[a-z]+[0-9]*)_(?P<index>[a-z]+[0-9]*)"
-    rf"_r(?P<rank>{NUMBER})(?P<letter>[ak])(?P<place>{NUMBER})_(?P<reduction>[a-z]+)(_opset(?P<opset>{NUMBER}))?"
+    r"(?P<op>[a-z_]+?)_(?P<dtype>[a-z][a-z0-9]*)_(?P<index>[a-z]+[0-9]*)"
+    rf"_r(?P<rank>{NUMBER})(?P<letter>[ak])(?P<place>{NUMBER})_(?P<word>[a-z]+)(_opset(?P<opset>{NUMBER}))?"
 )
-GRAMMAR = "<operator>_<dtype>_<index dtype>_r<rank><a: axis, k: index depth><number>_<reduction>[_opset<opset>]"
+GRAMMAR = "<operator>_<dtype>_<index dtype>_r<rank><a: axis, k: index depth><number>_<reduction or mode>[_opset<opset>]"
 
 
 class OpSpec(Record):
@@ -41,6 +41,8 @@ class OpSpec(Record):
     opset: int
     """Any opset is taken; kept is the since-version that it means."""
     reduction: str = "none"
+    mode: str = ""
+    """Where the op has modes, one of them; the first, ONNX's default, where none is given."""
 
     def _validated(self) -> OpSpec:
         version = self.version
@@ -52,13 +54,18 @@ class OpSpec(Record):
             raise SpecError("index", self.index.tag, _tags(version.index_types, self))
         if self.reduction not in version.reductions:
             raise SpecError("reduction", self.reduction, self._allowed_reductions())
+        if self.mode not in version.modes:
+            if not self.mode:
+                return self._replace(mode=version.modes[0])
+            allowed = " or ".join(version.modes) if version.modes[0] else "none"
+            raise SpecError("mode", self.mode, f"{allowed} for {self.op}-{self.opset}")
         if self.dtype.kind == "complex" and self.reduction in ("max", "min"):
             raise SpecError("dtype", self.dtype.tag, f"a real type for {self.reduction}: complex numbers have no order")
         if not 1 <= self.rank <= MAX_RANK:
             raise SpecError("rank", self.rank, f"1 to {MAX_RANK}")
-        allowed = self.op.place.allowed(self.rank)
-        if self.place not in allowed:
-            raise SpecError(self.op.place.name, self.place, f"{allowed[0]} to {allowed[-1]} for rank {self.rank}")
+        places = self.op.place.allowed(self.rank)
+        if self.place not in places:
+            raise SpecError(self.op.place.name, self.place, f"{places[0]} to {places[-1]} for rank {self.rank}")
         return self
 
     @property
@@ -73,7 +80,7 @@ class OpSpec(Record):
 
     def __str__(self) -> str:
         place = f"{self.op.place.letter}{self.place}"
-        text = f"{self.op.prefix}_{self.dtype}_{self.index}_r{self.rank}{place}_{self.reduction}"
+        text = f"{self.op.prefix}_{self.dtype}_{self.index}_r{self.rank}{place}_{self.mode or self.reduction}"
         default = self.op.version(self.op.default_opset).since
         return text if self.opset == default else f"{text}_opset{self.opset}"
 
@@ -88,14 +95,16 @@ class OpSpec(Record):
         op = OPS[match["op"]]
         if match["letter"] != op.place.letter:
             raise SpecError("spec", text, f"r<rank>{op.place.letter}<number> for {op}")
+        opset = int(match["opset"] or op.default_opset)
+        word = "mode" if op.version(opset).modes[0] else "reduction"
         return cls(
             op=op,
             dtype=dtypes.lookup(match["dtype"]),
             index=dtypes.lookup(match["index"], "index"),
             rank=int(match["rank"]),
             place=int(match["place"]),
-            reduction=match["reduction"],
-            opset=int(match["opset"] or op.default_opset),
+            opset=opset,
+            **{word: match["word"]},
         )
 
 

@@ -30,7 +30,7 @@ from .spec import OpSpec, names_operator
 STANDARD = "standard"
 """The word for the standard set."""
 
-FIELDS = ("operator", "dtype", "index", "rank", "axis", "k", "reduction", "opset")
+FIELDS = ("operator", "dtype", "index", "rank", "axis", "k", "reduction", "mode", "opset")
 _NEEDED = ("operator", "dtype", "rank")
 _ENDINGS = (".toml", ".json", ".onnx")
 
@@ -178,8 +178,9 @@ def _of_operator(op: Op, row: Mapping[str, Any]) -> list[OpSpec]:
             _values(row.get("index", "i64"), tuple(known.tag for known in version.index_types)),
             _values(row[field], tuple(places)),
             _values(row.get("reduction", "none"), version.reductions),
+            _values(row.get("mode", ""), version.modes),
         )
-        for dtype, index, place, reduction in choices:
+        for dtype, index, place, reduction, mode in choices:
             try:
                 found.append(
                     OpSpec(
@@ -190,6 +191,7 @@ def _of_operator(op: Op, row: Mapping[str, Any]) -> list[OpSpec]:
                         place=place + rank if place < 0 else place,
                         reduction=reduction,
                         opset=opset,
+                        mode=mode,
                     )
                 )
             except SpecError:

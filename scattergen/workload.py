@@ -126,7 +126,7 @@ def of_call(name: str, op: Op, opset: int, attributes: Mapping[str, Any], given:
     copies = (None if array is None else np.array(array, order="K") for array in given)
     inputs = {**dict.fromkeys(op.order), **dict(zip(op.order, copies, strict=False))}
     place, reduction = attributes.get("axis"), attributes.get("reduction", "none")
-    found = arrays.prepare(op, opset, place, reduction, out=None, **inputs)
+    found = arrays.prepare(op, opset, place, reduction, out=None, mode=attributes.get("mode", ""), **inputs)
     return Workload(name=name, spec=found.spec, data=found.data, indices=found.indices, updates=found.updates)
 
 

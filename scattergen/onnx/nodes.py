@@ -28,6 +28,8 @@ class ScatterNode:
     axis: int | None
     """As written; None where the operator has none or a function's caller gives it."""
     reduction: str | None
+    mode: str | None
+    """Of TensorScatter; empty where the operator has none."""
     dtype: DType | None
     index: DType | None
     rank: int | None
@@ -65,8 +67,9 @@ def _node(place: Place) -> ScatterNode:
     data, indices, updates = inputs
     shapes = {name: _shape(place.values.get(name)) for name in (data, indices, updates)}
     known: dict[str, Any] = {
-        "axis": given.get("axis", 0) if field == "axis" and "axis" not in linked else None,
+        "axis": given.get("axis", op.default_axis) if field == "axis" and "axis" not in linked else None,
         "reduction": None if "reduction" in linked else given.get("reduction", b"none").decode(),
+        "mode": None if "mode" in linked else given.get("mode", op.versions[-1].modes[0].encode()).decode(),
         "dtype": _dtype(place, data) or _dtype(place, updates),
         "index": _dtype(place, indices),
         "rank": _rank(op, [shapes[name] for name in (data, indices, updates)]),
@@ -77,14 +80,14 @@ def _node(place: Place) -> ScatterNode:
 
 
 def _spec(op: Op, opset: int, known: dict[str, Any]) -> tuple[OpSpec | None, str]:
-    needed = ("dtype", "index", "rank", op.place.field, "reduction")
+    needed = ("dtype", "index", "rank", op.place.field, "reduction", "mode")
     missing = [name for name in needed if known[name] is None]
     if missing:
         return None, f"{', '.join(missing)} known when it runs"
     number = known[op.place.field]
     if op.place.field == "axis" and number < 0:
         number += known["rank"]
-    rest = {name: known[name] for name in ("dtype", "index", "rank", "reduction")}
+    rest = {name: known[name] for name in ("dtype", "index", "rank", "reduction", "mode")}
     try:
         return OpSpec(op=op, opset=opset, place=number, **rest), ""
     except SpecError as error:

@@ -89,7 +89,7 @@ def _own_operator(call: Call) -> Callable[[], NDArray[Any]]:
 
 def _observed(node: ScatterNode, call: Call) -> ScatterNode:
     spec = call.spec
-    known: dict[str, Any] = {name: getattr(spec, name) for name in ("dtype", "index", "rank", "reduction")}
+    known: dict[str, Any] = {name: getattr(spec, name) for name in ("dtype", "index", "rank", "reduction", "mode")}
     k = spec.place if spec.op.place.field == "k" else None
     return replace(node, spec=spec, reason="", axis=call.attributes.get("axis"), k=k, **known)
 
