@@ -93,7 +93,7 @@ def _spec(
     try:
         return OpSpec(
             op=op,
-            dtype=dtypes.of_numpy(dtype, f"{op}: {op.inputs.data}"),
+            dtype=dtypes.of_numpy(dtype, f"{op}: {op.inputs.data}", op.versions[-1].dtypes),
             index=dtypes.of_numpy(index, f"{op}: {op.inputs.indices}"),
             rank=rank,
             place=place,
@@ -143,7 +143,7 @@ def _as_updates(value: Any, data: Array, op: Op) -> Array:
 
 
 def _kind(dtype: np.dtype[Any]) -> int:
-    return _KIND_ORDER.find("f" if dtype.name == "bfloat16" else "u" if dtype.kind == "i" else dtype.kind)
+    return _KIND_ORDER.find("u" if "int" in dtype.name else "f" if "float" in dtype.name else dtype.kind)
 
 
 def _check_out(op: Op, given: Any, data: Array, copies: list[str]) -> Array:

@@ -1,6 +1,7 @@
 """The table of element types: names on the ONNX and NumPy side, storage and arithmetic on the C side.
 
-A kernel that only moves elements needs their width and no type: those are the ``word`` rows.
+A kernel that only moves elements needs their width and no type: those are the ``word`` rows. Types that
+operators move and never compute with are ``opaque``: small floats and integers, a byte each in NumPy.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from .record import Record
 if TYPE_CHECKING:
     import numpy as np
 
-Kind = Literal["bool", "unsigned", "signed", "float", "half", "complex", "word"]
+Kind = Literal["bool", "unsigned", "signed", "float", "half", "complex", "word", "opaque"]
 
 
 class DType(Record):
@@ -40,7 +41,7 @@ class DType(Record):
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The NumPy dtype; for bfloat16 that of ``ml_dtypes``."""
+        """The NumPy dtype; where NumPy has none, that of ``ml_dtypes``."""
         return _numpy(self.numpy_name)
 
 
@@ -48,13 +49,14 @@ class DType(Record):
 def _numpy(name: str) -> np.dtype[Any]:
     import numpy as np
 
-    if name != "bfloat16":
+    if hasattr(np, name):
         return np.dtype(name)
     try:
         import ml_dtypes
-    except ImportError:
-        raise DTypeError("bfloat16 arrays need the ml_dtypes package: pip install ml_dtypes") from None
-    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+
+        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    except (ImportError, AttributeError):
+        raise DTypeError(f"{name} arrays need the ml_dtypes package, a new one: pip install -U ml_dtypes") from None
     return found
 
 
@@ -76,6 +78,19 @@ DTYPES: dict[str, DType] = {
         DType("f64", "float", 8, "double", "double", "double", "float64"),
         DType("c64", "complex", 8, "complex64", "float", "complex64", "complex64"),
         DType("c128", "complex", 16, "complex128", "double", "complex128", "complex128"),
+        *(
+            DType(tag, "opaque", 1, "uint8_t", "uint8_t", onnx, name)
+            for tag, onnx, name in (
+                ("f8e4m3fn", "float8e4m3fn", "float8_e4m3fn"),
+                ("f8e4m3fnuz", "float8e4m3fnuz", "float8_e4m3fnuz"),
+                ("f8e5m2", "float8e5m2", "float8_e5m2"),
+                ("f8e5m2fnuz", "float8e5m2fnuz", "float8_e5m2fnuz"),
+                ("f8e8m0", "float8e8m0", "float8_e8m0fnu"),
+                ("f4e2m1", "float4e2m1", "float4_e2m1fn"),
+                ("u4", "uint4", "uint4"),
+                ("i4", "int4", "int4"),
+            )
+        ),
         DType("w8", "word", 1, "uint8_t", "uint8_t"),
         DType("w16", "word", 2, "uint16_t", "uint16_t"),
         DType("w32", "word", 4, "uint32_t", "uint32_t"),
@@ -84,8 +99,11 @@ DTYPES: dict[str, DType] = {
     )
 }
 
-ELEMENTS: tuple[DType, ...] = tuple(row for row in DTYPES.values() if row.onnx)
-"""The types that a tensor can have; the others exist only inside of kernels."""
+ELEMENTS: tuple[DType, ...] = tuple(row for row in DTYPES.values() if row.onnx and row.kind != "opaque")
+"""The types of tensors that every operator takes."""
+
+OPAQUE: tuple[DType, ...] = tuple(row for row in DTYPES.values() if row.kind == "opaque")
+"""The types of tensors that only operators without reductions may take; no kernel is made for them."""
 
 INDEX_TYPES: tuple[DType, ...] = (DTYPES["i32"], DTYPES["i64"])
 
@@ -98,10 +116,10 @@ def lookup(tag: str, field: str = "dtype") -> DType:
 
 
 @lru_cache(maxsize=64)
-def of_numpy(dtype: np.dtype[Any], argument: str) -> DType:
+def of_numpy(dtype: np.dtype[Any], argument: str, allowed: tuple[DType, ...] = ELEMENTS) -> DType:
     """Return the row of a NumPy dtype in either byte order, or raise `DTypeError` naming `argument`."""
     name = dtype.newbyteorder("=").name
-    for row in ELEMENTS:
+    for row in allowed:
         if row.numpy_name == name and dtype.itemsize == row.size:
             return row
-    raise DTypeError(f"{argument} is {dtype}: allowed is one of {', '.join(row.numpy_name for row in ELEMENTS)}")
+    raise DTypeError(f"{argument} is {dtype}: allowed is one of {', '.join(row.numpy_name for row in allowed)}")

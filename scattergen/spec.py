@@ -65,7 +65,8 @@ class OpSpec(Record):
             raise SpecError("rank", self.rank, f"1 to {MAX_RANK}")
         places = self.op.place.allowed(self.rank)
         if self.place not in places:
-            raise SpecError(self.op.place.name, self.place, f"{places[0]} to {places[-1]} for rank {self.rank}")
+            allowed = f"{places[0]} to {places[-1]}" if places else "none"
+            raise SpecError(self.op.place.name, self.place, f"{allowed} for rank {self.rank}")
         return self
 
     @property

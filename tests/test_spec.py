@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scattergen import dtypes
-from scattergen.dtypes import DTYPES, ELEMENTS, INDEX_TYPES, DType
+from scattergen.dtypes import DTYPES, ELEMENTS, INDEX_TYPES, OPAQUE, DType
 from scattergen.errors import SpecError
 from scattergen.kernel import FORMS, OPERATIONS, KernelSpec
 from scattergen.ops import OPS, REDUCTIONS, Op
@@ -111,7 +111,7 @@ def test_the_words_of_an_operator_spec(text: str, fields: tuple[object, ...]) ->
 
 
 def test_every_operation_has_a_kind_and_every_kind_an_operation() -> None:
-    kinds = {row.kind for row in DTYPES.values()}
+    kinds = {row.kind for row in DTYPES.values()} - {"opaque"}
     assert {kind for allowed in OPERATIONS.values() for kind in allowed} == kinds
     assert all(OPERATIONS.values())
 
@@ -265,6 +265,7 @@ def test_a_tag_is_looked_up_or_refused(tag: str) -> None:
 
 
 def test_elements_are_the_types_that_tensors_have() -> None:
-    assert [row.tag for row in ELEMENTS] == [tag for tag, row in DTYPES.items() if row.kind != "word"]
+    assert [row.tag for row in ELEMENTS] == [tag for tag, row in DTYPES.items() if row.kind not in ("word", "opaque")]
+    assert [row.tag for row in OPAQUE] == [tag for tag, row in DTYPES.items() if row.kind == "opaque"]
     for row in DTYPES.values():
         assert not row.onnx or row.numpy.itemsize == row.size

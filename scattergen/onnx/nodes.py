@@ -7,13 +7,18 @@ from typing import Any
 
 import onnx
 
-from ..dtypes import ELEMENTS, DType
+from ..dtypes import ELEMENTS, OPAQUE, DType
 from ..errors import SpecError
 from ..ops import Inputs, Op
 from ..spec import OpSpec
 from .graph import OPERATORS, Model, Place, infer, load, places
 
-_BY_ONNX_TYPE: dict[int, DType] = {onnx.TensorProto.DataType.Value(row.onnx.upper()): row for row in ELEMENTS}
+_KNOWN_TYPES = set(onnx.TensorProto.DataType.keys())
+_BY_ONNX_TYPE: dict[int, DType] = {
+    onnx.TensorProto.DataType.Value(row.onnx.upper()): row
+    for row in (*ELEMENTS, *OPAQUE)
+    if row.onnx.upper() in _KNOWN_TYPES  # older versions of onnx lack the smallest
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
