@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .prebuilt import Folder
     from .prepared import Prepared, prepare
     from .spec import OpSpec
+    from .tensor import tensor_scatter
     from .threads import get_num_threads
 
 __version__ = "0.1.0"
@@ -62,6 +63,7 @@ __all__ = [
     "scatter_nd",
     "set_num_threads",
     "show",
+    "tensor_scatter",
     "use",
 ]
 
@@ -82,6 +84,7 @@ _LAZY = {
     "Prepared": "prepared",
     "prepare": "prepared",
     "OpSpec": "spec",
+    "tensor_scatter": "tensor",
     "get_num_threads": "threads",
 }
 """Names whose modules are imported when somebody asks: most programs call an operator and nothing else."""

@@ -87,7 +87,30 @@ def _tuples(arguments: Arguments) -> Array:
     return reference.scatter_nd(arguments.data, arguments.indices, arguments.updates, arguments.spec.reduction)
 
 
+def _window_nest(spec: OpSpec, e: Extents) -> Nest:
+    wraps = spec.mode == "circular"
+    return loops.windows(e.updates, spec.place, e.data, e.out_strides, e.index_strides, e.update_strides, wraps)
+
+
+def _misplaced_windows(arguments: Arguments) -> IndexOutOfBounds | None:
+    from . import bounds
+
+    spec, axis = arguments.spec, arguments.spec.place
+    if spec.mode == "circular":
+        return None
+    length, size = arguments.updates.shape[axis], arguments.data.shape[axis]
+    return bounds.find_misplaced_windows(arguments.indices, length, size, str(spec.op), spec.op.inputs.indices)
+
+
+def _windows(arguments: Arguments) -> Array:
+    from . import reference
+
+    spec = arguments.spec
+    return reference.tensor_scatter(arguments.data, arguments.indices, arguments.updates, spec.place, spec.mode)
+
+
 WAYS: dict[str, Way] = {
     "axis": Way(_axis_nest, _beyond_axis, _elements),
     "tuples": Way(_tuples_nest, _beyond_dims, _tuples),
+    "window": Way(_window_nest, _misplaced_windows, _windows),
 }

@@ -76,6 +76,8 @@ def prepare(
     given = ((names.data, data), (names.indices, indices), (names.updates, updates))
     copies = [f"{name}: read from a {type(value).__name__}" for name, value in given if _has_no_type(value)]
     data = as_array(data, names.data, op)
+    if indices is None and op.optional_indices:
+        indices = np.zeros(data.shape[:1], np.int64)
     indices = as_indices(indices, op)
     updates = _as_updates(updates, data, op)
     place = shapes.fit(op, place, data, indices, updates)
@@ -113,7 +115,7 @@ def as_array(value: Any, name: str, op: Op) -> Array:
 
 
 def _has_no_type(value: Any) -> bool:
-    return type(value) is not np.ndarray and not holders.has_type(value)
+    return type(value) is not np.ndarray and value is not None and not holders.has_type(value)
 
 
 def as_indices(value: Any, op: Op) -> Array:

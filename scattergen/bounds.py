@@ -34,6 +34,19 @@ def find_out_of_bounds(
     )
 
 
+def find_misplaced_windows(
+    starts: np.ndarray[Any, Any], length: int, size: int, operator: str, argument: str, limit: int = 8
+) -> IndexOutOfBounds | None:
+    """Return the error for windows of `length` positions that do not lie within a dim of `size`, None for none."""
+    room = size - length + 1
+    found = tuple((int(place),) for place in np.flatnonzero((starts < 0) | (starts >= room))[:limit])
+    if not found:
+        return None
+    reason = f"for {length} positions in an axis of {size}"
+    values, limits = tuple(int(starts[place]) for place in found), ((0, room),) * len(found)
+    return IndexOutOfBounds(operator, found, values, limits, argument, reason)
+
+
 def positions(indices: np.ndarray[Any, Any], sizes: Sequence[int], limit: int | None = None) -> list[int]:
     """Return the flat positions, in row-major order, of the first ``limit`` values out of bounds; all without one."""
     size_of = np.array(sizes, np.int64)

@@ -50,13 +50,14 @@ class Kernel:
     def _prepare(self, data: Any, indices: Any, updates: Any, out: Any) -> Arguments:
         spec = self.spec
         place = spec.place if spec.op.place.field == "axis" else None
-        data = arrays.as_array(data, "data", spec.op)
+        names = spec.op.inputs
+        data = arrays.as_array(data, names.data, spec.op)
         if data.ndim != spec.rank:
-            raise ShapeError(f"{spec}: data has rank {data.ndim}, must have {spec.rank}")
+            raise ShapeError(f"{spec}: {names.data} has rank {data.ndim}, must have {spec.rank}")
         arguments = arrays.prepare(spec.op, spec.opset, place, spec.reduction, data, indices, updates, out, spec.mode)
         found = arguments.spec
         if (found.dtype, found.index) != (spec.dtype, spec.index):
-            raise DTypeError(f"{spec}: data is {found.dtype} and indices {found.index}")
+            raise DTypeError(f"{spec}: {names.data} is {found.dtype} and {names.indices} {found.index}")
         if found.place != spec.place:
             raise ShapeError(f"{spec}: indices.shape[-1] is {found.place}, must be {spec.place}")
         return arguments
@@ -75,6 +76,28 @@ class Kernel:
     def __reduce__(self) -> tuple[Callable[[str], Kernel], tuple[str]]:
         # Addresses are of this process; another one finds the kernels by their spec.
         return compile, (str(self.spec),)
+
+
+class CacheKernel(Kernel):
+    """The compiled form of a TensorScatter, whose arguments have another order."""
+
+    __slots__ = ()
+
+    def __call__(
+        self, past_cache: Any, update: Any, write_indices: Any = None, *, out: Any = None, threads: int | None = None
+    ) -> np.ndarray[Any, Any]:
+        """Return what `tensor_scatter` gives; arguments and exceptions are those of it."""
+        return super().__call__(past_cache, write_indices, update, out=out, threads=threads)
+
+    def bind(
+        self, past_cache: Any, update: Any, write_indices: Any = None, out: Any = None, *, threads: int | None = None
+    ) -> Bound:
+        """Return the call bound to its arrays, to be run in a loop; without `out` one is made."""
+        return super().bind(past_cache, write_indices, update, out, threads=threads)
+
+
+_KERNELS: dict[str, type[Kernel]] = {"window": CacheKernel}
+"""The class of kernels, by the operator's addressing, where it is another one."""
 
 
 def compile(spec: OpSpec | str) -> Kernel:
@@ -114,7 +137,10 @@ def compile_all(
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     variants = {kernel: _variant(plan.ready(kernel)) for kernel in kernels}
-    return [Kernel(spec, tuple(variants[kernel] for kernel in needed[spec])) for spec in asked]
+    return [
+        _KERNELS.get(spec.op.addressing, Kernel)(spec, tuple(variants[kernel] for kernel in needed[spec]))
+        for spec in asked
+    ]
 
 
 def _variant(ready: plan.Ready) -> Variant:

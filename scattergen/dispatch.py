@@ -93,8 +93,8 @@ def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | No
     if status >= 0:
         raise out_of_bounds(arguments)
     assert status == -1, "a plan was called with addresses that it was not made for"
-    if key is not None and kernel_copies and _all_contiguous(arguments) and not repeats.possible(arguments):
-        _keep(key, _fast(found, arguments))
+    if key is not None and kernel_copies and all_contiguous(arguments) and not repeats.possible(arguments):
+        keep(key, _fast(found, arguments))
     if out is None:
         return target
     if target is not out:
@@ -147,7 +147,8 @@ def same_memory_order(data: Array, target: Array, out: Array | None) -> bool:
     )
 
 
-def _all_contiguous(arguments: Arguments) -> bool:
+def all_contiguous(arguments: Arguments) -> bool:
+    """Whether all arrays are C-contiguous and aligned, and none is a copy."""
     return not arguments.copies and all(
         array.flags.c_contiguous and array.flags.aligned
         for array in (arguments.data, arguments.indices, arguments.updates)
@@ -170,7 +171,8 @@ def _by_reference(arguments: Arguments) -> Array:
     return arguments.out
 
 
-def _keep(key: tuple[Any, ...], fast: Fast) -> None:
+def keep(key: tuple[Any, ...], fast: Fast) -> None:
+    """Let calls of a signature go to `fast`, until plans are dropped."""
     if len(plans) >= MOST_PLANS:
         plans.clear()
     plans[key] = fast

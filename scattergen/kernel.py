@@ -16,7 +16,6 @@ from .errors import SpecError
 from .record import Record
 from .spec import MAX_RANK, NUMBER
 
-
 _KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "opaque")
 
 
@@ -65,6 +64,13 @@ FORMS: dict[str, Form] = {
             "any strides in bytes, one element at a time along the innermost loop",
             has_depth=True,
             threaded=False,
+        ),
+        Form("windows", "a run of positions for every start index, copied with any strides in bytes", kinds=("word",)),
+        Form(
+            "rings",
+            "as windows, going on at the first position past the last one",
+            template="windows",
+            kinds=("word",),
         ),
     )
 }

@@ -7,6 +7,11 @@ element of the output::
         target = sum(i * loop.out) + sum(component.stride * index[j] for j, component)
         out[target] = f(out[target], updates[sum(i * loop.updates)])
 
+A nest with a window takes one step more: at each place the updates go to a run of positions from the index on::
+
+    for t in range(window.extent):
+        out[target + t * window.out] = updates[place + t * window.updates]     # (index + t) % size where it wraps
+
 A loop that does not move the output (``out == 0``) is one along which targets may collide, so such
 loops keep their order; all others may be reordered freely. Strides are in bytes.
 """
@@ -37,6 +42,16 @@ class Component(Record):
     stride: int
 
 
+class Window(Record):
+    """A run of positions along the dim of the one component, beginning where the index says."""
+
+    extent: int
+    out: int
+    updates: int
+    wraps: bool
+    """Whether it goes on at the first position past the last one."""
+
+
 class Nest(Record):
     """Loops, outermost first, and the index components read at each step."""
 
@@ -44,6 +59,7 @@ class Nest(Record):
     components: tuple[Component, ...]
     component_step: int
     """Bytes from one component of a tuple to the next."""
+    window: Window | None = None
 
 
 def along_axis(
@@ -76,6 +92,22 @@ def by_tuples(
     return Nest(tuples + slices, components, index[-1])
 
 
+def windows(
+    shape: Sequence[int],
+    axis: int,
+    sizes: Sequence[int],
+    out: Sequence[int],
+    index: Sequence[int],
+    update: Sequence[int],
+    wraps: bool,
+) -> Nest:
+    """Return the nest of TensorScatter: `shape` is that of `updates`, and an index serves an entry of the first dim."""
+    loops = tuple(
+        Loop(extent, out[dim], 0 if dim else index[0], update[dim]) for dim, extent in enumerate(shape) if dim != axis
+    )
+    return Nest(loops, (Component(sizes[axis], out[axis]),), 0, Window(shape[axis], out[axis], update[axis], wraps))
+
+
 def canonical(nest: Nest) -> Nest:
     """Return an equal nest with as few loops as can be, in the order of the output's memory.
 
@@ -91,4 +123,4 @@ def canonical(nest: Nest) -> Nest:
         if merged and merged[-1][1:] == tuple(loop.extent * stride for stride in loop[1:]):
             loop = loop._replace(extent=loop.extent * merged.pop().extent)
         merged.append(loop)
-    return Nest(tuple(merged), nest.components, nest.component_step)
+    return Nest(tuple(merged), nest.components, nest.component_step, nest.window)

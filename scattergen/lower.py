@@ -6,10 +6,12 @@
 | outer, tuples                                      | 1          | rows     |
 | [outer], [tuples], lanes                           | 1          | lanes    |
 | [outer], [tuples], slice                           | any        | slices   |
+| a window                                           | 1          | windows  |
+| a window that wraps                                | 1          | rings    |
 | anything else                                      | any        | strided  |
 
 A *tuples* loop does not move the output, a *slice* loop moves it and not the indices, a *lanes* loop
-moves both; what stands in brackets may be missing.
+moves both; what stands in brackets may be missing. A nest with a *window* may have any other loops.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ def lower(nest: Nest, item: int, index_item: int, total: int) -> tuple[str, Loop
     `item` and `index_item` are the bytes of an element and of an index, `total` the elements of the output.
     """
     in_items = _in_items(nest, item, index_item)
-    if in_items is None:
+    if in_items is None or nest.window:
         return any_strides(nest), None
     loops = list(in_items.loops)
     inner = tuples = outer = _MISSING
@@ -91,6 +93,8 @@ def lower(nest: Nest, item: int, index_item: int, total: int) -> tuple[str, Loop
 
 def any_strides(nest: Nest) -> str:
     """Return the form that takes a nest whatever its strides and addresses are."""
+    if nest.window:
+        return "rings" if nest.window.wraps else "windows"
     return "strided"
 
 
@@ -155,8 +159,27 @@ def _strided(nest: Nest, item: int, total_bytes: int) -> Layout:
     return (total_bytes, len(loops), nest.component_step, *_targets(nest.components), *numbers)
 
 
+def _windows(nest: Nest, item: int, total_bytes: int) -> Layout:
+    """Return the layout of a window, whose innermost loop is a row: what there is at one position.
+
+    It is a row of one element where the positions are what lies together in memory.
+    """
+    window, loops = nest.window, list(nest.loops)
+    assert window is not None
+    starts = next((loop for loop in loops if loop.indices), _MISSING)
+    row = Loop(1, item, 0, item)
+    positions_together = window.extent > 1 and window.out == window.updates == item
+    if loops and not loops[-1].indices and (loops[-1].out == loops[-1].updates == item or not positions_together):
+        row = loops.pop()
+    numbers = tuple(number for loop in (*loops, row) for number in loop)
+    return (total_bytes, len(loops) + 1, nest.components[0].size, window.extent, window.out, window.updates,
+            starts.extent, starts.indices, *numbers)  # fmt: skip
+
+
 NEST_LAYOUTS: dict[str, Callable[[Nest, int, int], Layout]] = {
     "strided": _strided,
+    "windows": _windows,
+    "rings": _windows,
 }
 """The same for the forms that take any strides: everything in bytes, the loops last.
 
@@ -182,15 +205,27 @@ SCHEDULES: dict[str, tuple[str, ...]] = {
     "elements": ("elements", "buckets"),
     "slices": ("slices", "owners", "inverse"),
     "strided": ("strided",),
+    "windows": ("windows",),
+    "rings": ("rings",),
 }
 """The kernels' forms among which the sizes of a call choose, for each form that its loops can lower to."""
+
+
+_LOWERED: dict[str, tuple[str, ...]] = {
+    "": ("rows", "lanes", "elements", "slices", "strided"),
+    "linear": ("windows",),
+    "circular": ("rings",),
+}
+"""The forms to which the loops of a spec can lower, by its mode."""
 
 
 def variants(spec: OpSpec) -> tuple[KernelSpec, ...]:
     """Return every kernel that calls of `spec` may need, whatever their shapes and strides."""
     depth = spec.place if spec.op.addressing == "tuples" else 1
     item, _ = element(spec.dtype, spec.reduction)
-    lowered = ("elements", "strided") if spec.rank == depth == 1 else tuple(SCHEDULES)
+    lowered = _LOWERED[spec.mode]
+    if spec.rank == depth == 1:
+        lowered = ("elements", "strided")
     forms = [FORMS[name] for form in lowered for name in SCHEDULES[form]]
     return tuple(
         kernel(form.name, spec.dtype, spec.index, spec.reduction, depth)

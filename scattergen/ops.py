@@ -1,14 +1,14 @@
 """The table of operators and their since-versions, as ONNX's operator changelog has them.
 
-Two deviations, both wider than the text: `ScatterND` takes int32 indices too, and reductions are
-gated by the version that has the attribute (ScatterElements-13's text describes one that it lacks).
+Three deviations, all wider than the text: `ScatterND` and `TensorScatter` take int32 indices too, and reductions
+are gated by the version that has the attribute (ScatterElements-13's text describes one that it lacks).
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-from .dtypes import ELEMENTS, INDEX_TYPES, DType
+from .dtypes import ELEMENTS, INDEX_TYPES, OPAQUE, DType
 from .errors import SpecError
 from .record import Record
 
@@ -58,6 +58,7 @@ class Place(Record):
 PLACES: dict[str, Place] = {
     "axis": Place("a", "axis", "axis", 0, -1),
     "tuples": Place("k", "k", "index depth k", 0, 0),
+    "window": Place("a", "axis", "axis", 1, -1),
 }
 """How indices name their targets → the number in the spec that belongs to it."""
 
@@ -67,8 +68,9 @@ class Op(Record):
 
     name: str
     prefix: str
-    addressing: Literal["axis", "tuples"]
+    addressing: Literal["axis", "tuples", "window"]
     """``axis``: an index along one dim for every update. ``tuples``: the last dim of `indices` is a partial index.
+    ``window``: an index for each entry of the first dim, where a run of positions along another dim begins.
 
     What hangs on it stands in tables that have a row for each: `PLACES`, those of `shapes.py` and `addressing.py`.
     """
@@ -80,6 +82,8 @@ class Op(Record):
     """The inputs, by the names of the fields of `Inputs`, in the order in which a node has them."""
     default_axis: int = 0
     """Where it has an axis."""
+    optional_indices: bool = False
+    """Whether indices may be left out, and then are zeros, one for each entry of the first dim."""
 
     @property
     def place(self) -> Place:
@@ -137,6 +141,17 @@ OPS: dict[str, Op] = {
                 Version(16, reductions=("none", "add", "mul")),
                 Version(18, reductions=REDUCTIONS),
             ),
+        ),
+        Op(
+            "TensorScatter",
+            "tensor_scatter",
+            "window",
+            24,
+            (Version(24, (*ELEMENTS, *OPAQUE), modes=("linear", "circular")),),
+            Inputs("past_cache", "write_indices", "update"),
+            ("data", "updates", "indices"),
+            default_axis=-2,
+            optional_indices=True,
         ),
     )
 }

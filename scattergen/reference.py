@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .bounds import find_out_of_bounds
+from .bounds import find_misplaced_windows, find_out_of_bounds
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Combine: TypeAlias = Callable[[Any, Any], Any]
@@ -51,6 +51,25 @@ def scatter_nd(data: Array, indices: Array, updates: Array, reduction: str) -> A
         with np.errstate(all="ignore"):
             out[target] = combine(out[target], source[place])
     return out.view(data.dtype)
+
+
+def tensor_scatter(data: Array, indices: Array, updates: Array, axis: int, mode: str) -> Array:
+    """Return a C-ordered copy of `data` with `updates` at the positions from ``indices[b]`` on along `axis`.
+
+    Shapes, types and attributes have been checked. Raise `IndexOutOfBounds` for a linear window that does
+    not lie within the axis.
+    """
+    size, length = data.shape[axis], updates.shape[axis]
+    if mode == "linear":
+        error = find_misplaced_windows(indices, length, size, "TensorScatter", "write_indices")
+        if error is not None:
+            raise error
+    out = data.copy(order="C")
+    cache, update = np.moveaxis(out, axis, 1), np.moveaxis(updates, axis, 1)
+    for entry, start in enumerate(indices.tolist()):
+        for step in range(length):
+            cache[entry, (start + step) % size] = update[entry, step]
+    return out
 
 
 def _check(indices: Array, sizes: tuple[int, ...], operator: str) -> None:

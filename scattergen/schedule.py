@@ -46,6 +46,11 @@ THREAD_PAYS = 64 << 10
 """Bytes of traffic that pay for one more thread: waking it costs about 2 µs, moving these some 5."""
 
 
+COPY_PAYS = 1 << 20
+"""The same where runs are copied and nothing is looked for: threads share what the memory can do, and to wait for one
+that a busy machine starts late costs more than it saves."""
+
+
 class Machine(Record):
     """What the machine has for one call."""
 
@@ -111,9 +116,9 @@ def of_nest(form: str, nest: Nest, item: int, total_bytes: int, fresh: bool, mac
     layout = NEST_LAYOUTS[form](nest, item, total_bytes)
     if not FORMS[form].threaded:
         return Choice(form, layout, 1)
-    steps = math.prod(loop.extent for loop in nest.loops)
+    steps = math.prod(loop.extent for loop in nest.loops) * (nest.window.extent if nest.window else 1)
     traffic = 2 * steps * item + (2 * total_bytes if fresh else 0)
-    return Choice(form, layout, max(1, min(machine.threads, steps, traffic // THREAD_PAYS)))
+    return Choice(form, layout, max(1, min(machine.threads, steps, traffic // COPY_PAYS)))
 
 
 def _rows(work: Work, machine: Machine) -> Choice:

@@ -55,6 +55,26 @@ def _by_tuples(op: Op, place: Any, data: Array, indices: Array, updates: Array) 
     return int(depth)
 
 
+def _windows(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> int:
+    rank, (cache, start, update) = data.ndim, op.inputs
+    if rank < 2:
+        raise ShapeError(f"{op}: {cache} has rank {rank}, allowed is 2 or more: a batch and an axis to write along")
+    if updates.ndim != rank:
+        raise ShapeError(f"{op}: {update} has rank {updates.ndim}, must have that of {cache}, {rank}")
+    place = _axis(op, axis, rank)
+    if place == 0:
+        raise ShapeError(f"{op}: axis is {axis}, which is the batch; allowed is 1 to {rank - 1}, or {1 - rank} to -1")
+    for dim, (size, extent) in enumerate(zip(data.shape, updates.shape, strict=True)):
+        if extent != size and (dim != place or extent > size):
+            allowed = f"{size} or less along axis {place}" if dim == place else f"{size} as in {cache}"
+            raise ShapeError(f"{op}: {update}.shape[{dim}] is {extent}, allowed is {allowed}")
+    if indices.shape != data.shape[:1]:
+        raise ShapeError(
+            f"{op}: {start} has shape {indices.shape}, must have {data.shape[:1]}: an index for each entry of the batch"
+        )
+    return place
+
+
 def _axis(op: Op, axis: Any, rank: int) -> int:
     try:
         place = operator.index(axis)
@@ -68,4 +88,5 @@ def _axis(op: Op, axis: Any, rank: int) -> int:
 _RULES: dict[str, Callable[[Op, Any, Array, Array, Array], int]] = {
     "axis": _along_axis,
     "tuples": _by_tuples,
+    "window": _windows,
 }

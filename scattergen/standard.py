@@ -19,7 +19,7 @@ SPECS: tuple[str, ...] = tuple(
         ("bool", ("none", "add", "mul")),
     )
     for reduction in reductions
-)
+) + tuple(f"tensor_scatter_{dtype}_i64_r4a2_{mode}" for dtype in ("f32", "f16") for mode in ("linear", "circular"))
 
 
 def kernels() -> tuple[KernelSpec, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count
+from itertools import count, islice
 from typing import Any, TypeAlias
 from unittest import mock
 
@@ -45,6 +45,17 @@ MORE = (
     Scenario("nd-k3-elements", ("elements",), (3, 4, 5), (1030, 3), style="ends"),
 )
 """Shapes that only matter here: each form that has a depth, at depths 0 to 3."""
+
+WINDOWS = (
+    ((3, 4, 20, 6), 5, 2),
+    ((2, 3, 9, 4), 1, 2),
+    ((2, 3, 40), 7, 2),
+    ((3, 9, 5), 9, 1),
+    ((5, 7), 3, 1),
+    ((2, 2, 3, 4, 5), 2, 3),
+    ((1, 300, 8), 200, 1),
+)
+"""Shape of a cache, positions written, axis."""
 
 LAYOUTS = {
     name: lays
@@ -105,6 +116,12 @@ def _all() -> Iterator[Wanted]:
                         )
                         for kernel in lower.variants(spec):
                             yield Wanted(kernel, dtype, reduction)
+    for dtype in ELEMENTS:
+        for index in INDEX_TYPES:
+            for mode in ("linear", "circular"):
+                spec = OpSpec(op=OPS["tensor_scatter"], dtype=dtype, index=index, rank=4, place=2, opset=24, mode=mode)
+                for kernel in lower.variants(spec):
+                    yield Wanted(kernel, dtype, "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +222,8 @@ def calls(wanted: Wanted, most: int, special: float = 0.0) -> list[KernelCall]:
     """
     kernel = wanted.kernel
     chance = random.Random(zlib.crc32(str(kernel).encode()))
+    if kernel.form.name in ("windows", "rings"):
+        return _window_calls(wanted, most, chance)
     fitting = [s for s in (*SCENARIOS, *MORE) if s.depth == kernel.depth and s.entries]
     tries = [(scenario, name, fresh) for scenario in fitting for name in LAYOUTS for fresh in (True, False)]
     chance.shuffle(tries)
@@ -221,6 +240,57 @@ def calls(wanted: Wanted, most: int, special: float = 0.0) -> list[KernelCall]:
     assert found, f"no call of tests/scenarios.py in any layout is planned as {kernel}: add one that is"
     assert all(call.kernel == kernel for call in found)
     return found
+
+
+def _window_calls(wanted: Wanted, most: int, chance: random.Random) -> list[KernelCall]:
+    tries = [(*window, name, fresh) for window in WINDOWS for name in LAYOUTS for fresh in (True, False)]
+    chance.shuffle(tries)
+    found: list[KernelCall] = []
+    for small in (True, False):
+        with product.small_machine() if small else nullcontext(), nothing_built():
+            made = (_window_call(wanted, *each, small) for each in tries[small::2])
+            found += islice((call for call in made if call is not None), most // 2)
+    assert all(call.kernel == wanted.kernel for call in found)
+    return found
+
+
+def _window_call(
+    wanted: Wanted, shape: tuple[int, ...], length: int, axis: int, layout: str, fresh: bool, small: bool
+) -> KernelCall | None:
+    """Return a call of TensorScatter; None where a kernel cannot copy `data` as `fresh` wants."""
+    mode, dtype, size = "linear" if wanted.kernel.form.name == "windows" else "circular", wanted.dtype, shape[axis]
+    machine = "a small machine" if small else "this machine"
+    written = (*shape[:axis], length, *shape[axis + 1 :])
+    title = f"{wanted.kernel} on {shape} by {written}, {layout}, {'fresh' if fresh else 'in place'}, {machine}"
+    chance = np.random.default_rng(zlib.crc32(title.encode()))
+    low, high = (0, size - length + 1) if mode == "linear" else (-3 * size, 3 * size)
+    made = (
+        values.elements(chance, shape, dtype.numpy, 0.0),
+        chance.integers(low, high, shape[:1]).astype(wanted.kernel.index.numpy),
+        values.elements(chance, written, dtype.numpy, 0.0),
+    )
+    lays = LAYOUTS[layout]
+    cache, starts, update = (lay(array) for lay, array in zip(lays, made, strict=True))
+    cache = cache.copy() if 0 in cache.strides else cache
+    op = OPS["tensor_scatter"]
+    arguments = arrays.prepare(op, 24, axis, "none", cache, starts, update, None, mode)
+    target = cache.copy() if lays[0] is layouts.broadcast else lays[0](cache)
+    if fresh and not (target.flags.forc and target.flags.aligned and target.strides == cache.strides):
+        return None
+    found = plan.plan(arguments, target, fresh, None)
+    out = Block.of(target)
+    return KernelCall(
+        name=title,
+        kernel=found.kernel,
+        layout=found.layout,
+        out=dataclasses.replace(out, raw=b"\xa5" * len(out.raw)) if fresh else out,
+        data=Block.of(cache) if fresh else None,
+        indices=Block.of(starts),
+        updates=Block.of(update),
+        want=out.with_value(..., reference.tensor_scatter(cache, starts, update, axis, mode)),
+        sizes=(size - length + 1,) if mode == "linear" else (),
+        tuples=False,
+    )
 
 
 _forms: dict[tuple[object, ...], str] = {}

@@ -194,6 +194,7 @@ def small_machine() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(machine, "cache_sizes", lambda: machine.CacheSizes(256, 2048, 8192))
         patch.setattr(schedule, "THREAD_PAYS", 1)
+        patch.setattr(schedule, "COPY_PAYS", 1)
         patch.setattr(schedule, "OWNERS_PAY", 1)
         patch.setattr(schedule, "BUCKETS_PAY", 0)
         patch.setattr(schedule, "INVERSE_PAYS", 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -33,17 +33,19 @@ def op_specs() -> Iterator[OpSpec]:
                     for reduction in version.reductions:
                         if dtype.kind == "complex" and reduction in ("max", "min"):
                             continue
-                        for rank, place in PLACES:
-                            for more in (0,) if op.addressing == "axis" else (0, 1):
-                                yield OpSpec(
-                                    op=op,
-                                    dtype=dtype,
-                                    index=index,
-                                    rank=rank,
-                                    place=place + more,
-                                    reduction=reduction,
-                                    opset=version.since,
-                                )
+                        for (rank, place), mode in product(PLACES, version.modes):
+                            for more in (0, 1) if op.addressing == "tuples" else (0,):
+                                if place + more in op.place.allowed(rank):
+                                    yield OpSpec(
+                                        op=op,
+                                        dtype=dtype,
+                                        index=index,
+                                        rank=rank,
+                                        place=place + more,
+                                        reduction=reduction,
+                                        opset=version.since,
+                                        mode=mode,
+                                    )
 
 
 def kernel_specs() -> Iterator[KernelSpec]:
@@ -101,11 +103,21 @@ def test_every_kernel_spec_is_what_its_text_says() -> None:
         ("scatter_nd_c128_i64_r2k0_none_opset13", ("ScatterND", "c128", "i64", 2, 0, "none", 13)),
         ("scatter_bool_i64_r1a0_none", ("Scatter", "bool", "i64", 1, 0, "none", 9)),
         ("scatter_u8_i64_r1a0_none_opset11", ("Scatter", "u8", "i64", 1, 0, "none", 11)),
+        ("tensor_scatter_f8e4m3fn_i64_r4a2_linear", ("TensorScatter", "f8e4m3fn", "i64", 4, 2, "linear", 24)),
+        ("tensor_scatter_u4_i32_r2a1_circular", ("TensorScatter", "u4", "i32", 2, 1, "circular", 24)),
     ],
 )
 def test_the_words_of_an_operator_spec(text: str, fields: tuple[object, ...]) -> None:
     spec = OpSpec.parse(text)
-    found = (spec.op.name, spec.dtype.tag, spec.index.tag, spec.rank, spec.place, spec.reduction, spec.opset)
+    found = (
+        spec.op.name,
+        spec.dtype.tag,
+        spec.index.tag,
+        spec.rank,
+        spec.place,
+        spec.mode or spec.reduction,
+        spec.opset,
+    )
     assert found == fields
     assert str(spec) == text
 
