@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, caller, dispatch, loader
+from . import arrays, caller, dispatch, fast, loader
 from .arrays import Arguments, Array
 from .loader import NULL
 from .ops import OPS
@@ -55,11 +55,13 @@ def tensor_scatter(
             write_indices.shape, mode, axis, opset, threads,
         )  # fmt: skip
         try:
-            plan = dispatch.plans.get(key)
+            plan = fast.plans.get(key)
         except TypeError:  # an unhashable mode or axis; the checks say so
             key = plan = None
         if plan is not None:
-            return plan(past_cache, write_indices, update)
+            found = plan(past_cache, write_indices, update)
+            if found is not None:
+                return found
     arguments = arrays.prepare(_OP, opset, axis, "none", past_cache, write_indices, update, out, mode)
     result = dispatch.execute(arguments, threads)
     if key is not None and arguments.updates.size and dispatch.all_contiguous(arguments):
@@ -72,20 +74,19 @@ def _keep(key: tuple[Any, ...], arguments: Arguments, threads: int | None) -> No
     call = dispatch.planned(arguments, threads)[0].call
     if call is None:
         return
-    caller.adopt(dispatch.plans.clear)
-    spec, checked = arguments.spec, call.checked
+    caller.adopt(dispatch.forget)
+    checked = call.checked
     from_buffer, invoke, may_share_memory = loader.from_buffer, loader.invoke, np.may_share_memory
 
-    def fast(cache: Array, starts: Array, update: Array) -> Array:
-        if cache.flags.writeable and not may_share_memory(cache, update) and not may_share_memory(cache, starts):
-            try:
-                buffers = from_buffer(cache), NULL, from_buffer(starts), from_buffer(update)
-            except ValueError:  # not C-contiguous
-                pass
-            else:
-                if invoke(checked, *buffers, NULL) == -1:
-                    return cache
-        arguments = arrays.prepare(_OP, spec.opset, spec.place, "none", cache, starts, update, cache, spec.mode)
-        return dispatch.execute(arguments, threads)
+    def in_place(cache: Array, starts: Array, update: Array, _kept: object = call) -> Array | None:
+        if not cache.flags.writeable or may_share_memory(cache, update) or may_share_memory(cache, starts):
+            return None
+        try:
+            pointers = from_buffer(cache), NULL, from_buffer(starts), from_buffer(update)
+        except ValueError:  # not C-contiguous
+            return None
+        return cache if invoke(checked, *pointers, NULL) == -1 else None
 
-    dispatch.keep(key, fast)
+    if len(fast.plans) >= fast.MOST_PLANS:
+        fast.plans.clear()
+    fast.plans[key] = in_place
