@@ -1,4 +1,4 @@
-"""ONNX's own node tests of the three operators, run by the public functions."""
+"""ONNX's own node tests of the operators, run by the public functions."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Scatter": scattergen.scatter,
     "ScatterElements": scattergen.scatter_elements,
     "ScatterND": scattergen.scatter_nd,
+    "TensorScatter": scattergen.tensor_scatter,
 }
 
 
@@ -47,8 +48,13 @@ NODE_TESTS = node_tests()
 
 def test_all_are_found() -> None:
     ids = {parameter.id for parameter in NODE_TESTS}
-    assert len(ids) == len(NODE_TESTS) >= 13
-    assert {"test_scatter_with_axis", "test_scatter_elements_with_reduction_max", "test_scatternd_min"} <= ids
+    assert len(ids) == len(NODE_TESTS) >= 16
+    assert {
+        "test_scatter_with_axis",
+        "test_scatter_elements_with_reduction_max",
+        "test_scatternd_min",
+        "test_tensorscatter_circular",
+    } <= ids
 
 
 @pytest.mark.parametrize(("node", "inputs", "outputs", "opset"), NODE_TESTS)

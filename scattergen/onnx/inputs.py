@@ -18,6 +18,7 @@ _INDEXES = {
     "Scatter": 1,
     "ScatterElements": 1,
     "ScatterND": 1,
+    "TensorScatter": 2,
     "Gather": 1,
     "GatherElements": 1,
     "GatherND": 1,
@@ -72,13 +73,19 @@ def _limits(graph: onnx.GraphProto) -> dict[str, int]:
     shapes |= {tensor.name: [_dim(size) for size in tensor.dims] for tensor in graph.initializer}
     limits: dict[str, int] = {}
     for node in reversed(graph.node):
-        if node.op_type in _INDEXES and len(node.input) > 1:
-            known = [dim.dim_value or DIM for dim in shapes.get(node.input[0], ())]
-            _lower(limits, node.input[_INDEXES[node.op_type]], min(known, default=2))
+        if node.op_type in _INDEXES and len(node.input) > _INDEXES[node.op_type]:
+            known = [[dim.dim_value or DIM for dim in shapes.get(name, ())] for name in node.input[:2]]
+            limit = _room(*known) if node.op_type == "TensorScatter" else min(known[0], default=2)
+            _lower(limits, node.input[_INDEXES[node.op_type]], limit)
         if node.op_type in _PASSES_ON:
             for output in set(node.output) & set(limits):
                 _lower(limits, node.input[0], limits[output])
     return limits
+
+
+def _room(cache: list[int], update: list[int]) -> int:
+    """Return how many start indices there are for an update that lies within the cache along the axis."""
+    return max((size - length + 1 for size, length in zip(cache, update, strict=False)), default=1)
 
 
 def _lower(limits: dict[str, int], name: str, limit: int) -> None:

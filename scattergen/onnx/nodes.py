@@ -7,7 +7,7 @@ from typing import Any
 
 import onnx
 
-from ..dtypes import ELEMENTS, OPAQUE, DType
+from ..dtypes import DTYPES, ELEMENTS, OPAQUE, DType
 from ..errors import SpecError
 from ..ops import Inputs, Op
 from ..spec import OpSpec
@@ -49,7 +49,7 @@ class ScatterNode:
 
 
 def nodes(model: Model) -> tuple[ScatterNode, ...]:
-    """Return every Scatter, ScatterElements and ScatterND node of a model (a proto, a path or bytes).
+    """Return every node of a model (a proto, a path or bytes) that is one of scattergen's operators.
 
     Those inside of If, Loop and Scan and of the model's local functions are among them; operators of
     other domains are not, whatever their name. Raises what ``onnx.load`` raises for an unreadable model.
@@ -76,7 +76,7 @@ def _node(place: Place) -> ScatterNode:
         "reduction": None if "reduction" in linked else given.get("reduction", b"none").decode(),
         "mode": None if "mode" in linked else given.get("mode", op.versions[-1].modes[0].encode()).decode(),
         "dtype": _dtype(place, data) or _dtype(place, updates),
-        "index": _dtype(place, indices),
+        "index": DTYPES["i64"] if op.optional_indices and not indices else _dtype(place, indices),
         "rank": _rank(op, [shapes[name] for name in (data, indices, updates)]),
         "k": (shapes[indices] or [None])[-1] if field == "k" else None,
     }
@@ -112,6 +112,6 @@ def _shape(kind: onnx.TypeProto | None) -> list[int | None] | None:
 
 
 def _rank(op: Op, shapes: list[list[int | None] | None]) -> int | None:
-    if op.place.field == "k":
-        shapes = shapes[:1]
+    known = {"axis": (0, 1, 2), "tuples": (0,), "window": (0, 2)}[op.addressing]
+    shapes = [shapes[number] for number in known]
     return next((len(shape) for shape in shapes if shape is not None), None)
