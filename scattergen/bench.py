@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import workload
+from . import cache_workload, workload
 from .errors import ScattergenError, ShapeError
 from .explained import explain
 from .spec import OpSpec
@@ -23,6 +23,9 @@ from .workload import Array, Workload
 
 if TYPE_CHECKING:
     import argparse
+
+_MODULES: dict[str, Any] = {"window": cache_workload}
+"""What makes workloads, by the operator's addressing, where it is not `workload`."""
 
 _TURN = 0.02
 """Seconds of calls in one turn."""
@@ -60,7 +63,7 @@ def timed(function: Callable[[], Any], count: int) -> float:
 
 def measure(work: Workload, rounds: int = 9) -> Measured:
     """Return what `work` took, by the median of `rounds` turns; its kernel is built before."""
-    found = explain(work.function, work.data, work.indices, work.updates, **work.attributes, opset=work.spec.opset)
+    found = explain(work.function, *work.inputs, **work.attributes, opset=work.spec.opset)
     ours, theirs = work.ours(), work.numpy()
     equal = _equal(ours(), theirs())
     counts = {function: repeats(min(timed(function, 1) for _ in range(3))) for function in (ours, theirs)}
@@ -106,7 +109,9 @@ def of_model(model: str, arrays: str | None = None) -> list[Workload]:
         name = call.node.name
         if name not in seen:
             op = OPERATORS[call.node.op_type]
-            seen[name] = workload.of_call(name, op, call.opset, call.attributes, call.arrays)
+            seen[name] = _MODULES.get(op.addressing, workload).of_call(
+                name, op, call.opset, call.attributes, call.arrays
+            )
         return call()
 
     proto = load(model)
@@ -148,7 +153,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     styles = "; ".join(f"{name}: {text}" for name, text in workload.STYLES.items())
     parser.add_argument("subject", help="an operator spec such as scatter_elements_f32_i64_r2a0_add, or an ONNX file")
     parser.add_argument("--data", type=_shape, metavar="4096x256", help="shape of data, with a spec")
-    parser.add_argument("--indices", type=_shape, metavar="16384x256", help="shape of indices, with a spec")
+    shape_of = "shape of indices (of TensorScatter: of update), with a spec"
+    parser.add_argument("--indices", type=_shape, metavar="16384x256", help=shape_of)
     parser.add_argument("--style", default="random", choices=tuple(workload.STYLES), help=f"of the indices. {styles}")
     parser.add_argument("--seed", type=int, default=0, help="of the values and indices")
     parser.add_argument("--io", metavar="FILE.npz", help="inputs of the model, named in/<input>; else they are made up")
@@ -165,7 +171,8 @@ def run(chosen: argparse.Namespace) -> int:
         spec = OpSpec.parse(chosen.subject)
         if chosen.data is None or chosen.indices is None:
             raise ShapeError(f"{spec}: give the shapes, --data 4096x256 --indices 16384x256")
-        works = [workload.make(spec, chosen.data, chosen.indices, chosen.style, seed=chosen.seed)]
+        module = _MODULES.get(spec.op.addressing, workload)
+        works = [module.make(spec, chosen.data, chosen.indices, chosen.style, seed=chosen.seed)]
     rows = [measure(work, max(1, chosen.rounds)) for work in works]
     print(table(rows))
     return 0 if all(row.equal for row in rows) else 1

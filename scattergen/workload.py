@@ -48,6 +48,11 @@ class Workload:
         return 2 * _touched(self.data) + _touched(self.indices) + _touched(self.updates)
 
     @property
+    def inputs(self) -> tuple[Array, ...]:
+        """The arrays in the order of the function."""
+        return self.data, self.indices, self.updates
+
+    @property
     def reduction(self) -> str:
         """The reduction, as ONNX names it."""
         return self.spec.reduction
@@ -123,11 +128,10 @@ def of_call(name: str, op: Op, opset: int, attributes: Mapping[str, Any], given:
 
     Raises what the call itself raises, but for indices out of bounds.
     """
-    copies = (None if array is None else np.array(array, order="K") for array in given)
-    inputs = {**dict.fromkeys(op.order), **dict(zip(op.order, copies, strict=False))}
+    data, indices, updates = (np.array(array, order="K") for array in given)
     place, reduction = attributes.get("axis"), attributes.get("reduction", "none")
-    found = arrays.prepare(op, opset, place, reduction, out=None, mode=attributes.get("mode", ""), **inputs)
-    return Workload(name=name, spec=found.spec, data=found.data, indices=found.indices, updates=found.updates)
+    found = arrays.prepare(op, opset, place, reduction, data, indices, updates, None)
+    return Workload(name=name, spec=found.spec, data=data, indices=indices, updates=updates)
 
 
 def make(

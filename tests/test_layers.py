@@ -19,8 +19,8 @@ ORDER = (
     "manifest", "locks", "cache_root", "cache_entry", "cache_admin", "cache", "flights", "build", "_abi", "loader",
     "caller", "bounds", "reference", "threads", "holders", "shapes", "arrays", "addressing", "prebuilt", "plan",
     "packing", "repeats", "checks", "fast", "dispatch", "calls", "explained", "prepared", "bound", "progress",
-    "compiled", "api", "tensor", "commands", "jit", "onnx", "workload", "bench", "wanted", "aot", "terminal",
-    "completion", "cli_commands", "cli",
+    "compiled", "api", "tensor", "commands", "jit", "onnx", "workload", "cache_workload", "bench", "wanted", "aot",
+    "terminal", "completion", "cli_commands", "cli",
 )  # fmt: skip
 """A module imports only from names before its own. `onnx` is a package and counts as one."""
 

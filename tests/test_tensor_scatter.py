@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import layouts
@@ -20,7 +21,7 @@ from onnx import TensorProto, helper
 
 import scattergen
 import scattergen.onnx
-from scattergen import reference, threads, wanted
+from scattergen import bench, reference, threads, wanted
 from scattergen.dtypes import DTYPES, ELEMENTS, OPAQUE
 from scattergen.errors import DTypeError, IndexOutOfBounds, ShapeError, SpecError
 from scattergen.ops import OPS
@@ -489,6 +490,18 @@ def test_onnx_node_tests_pass_in_the_runner(node: Any, inputs: list[Array], outp
 def test_there_are_onnx_node_tests_of_both_modes() -> None:
     modes = {attribute.s for case in node_tests() for attribute in case.values[0].attribute if attribute.name == "mode"}
     assert len(node_tests()) >= 3 and modes == {b"linear", b"circular"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_it_is_timed_against_numpy(mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [f"tensor_scatter_f16_i64_r3a1_{mode}", "--data", "2x9x5", "--indices", "2x4x5", "--rounds", "1"]
+    assert bench.main(words) == 0
+    assert "yes" in capsys.readouterr().out
+    assert bench.main([*words[:4], "2x10x5"]) == 2
+    assert "update.shape[1] is 10, allowed is 9 or less" in capsys.readouterr().err
+    onnx.save(model(TensorProto.FLOAT, (2, 9, 5), 4, 1, 2, mode=mode), tmp_path / "m.onnx")
+    assert bench.main([str(tmp_path / "m.onnx"), "--rounds", "1"]) == 0
+    assert {"linear": "windows", "circular": "rings"}[mode] in capsys.readouterr().out
 
 
 def test_it_is_not_imported_before_it_is_asked_for() -> None:
