@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, caller, dispatch, fast, loader
-from .arrays import Arguments, Array
-from .loader import NULL
+from . import dispatch
+from .fast import Key, recent
 from .ops import OPS
 
 _OP = OPS["tensor_scatter"]
@@ -48,45 +47,14 @@ def tensor_scatter(
         IndexOutOfBounds (IndexError), ShapeError and SpecError (ValueError), DTypeError (TypeError).
 
     """
-    key = None
-    if out is past_cache and type(past_cache) is type(update) is type(write_indices) is np.ndarray:
-        key = (
-            _OP.name, past_cache.dtype, update.dtype, write_indices.dtype, past_cache.shape, update.shape,
-            write_indices.shape, mode, axis, opset, threads,
-        )  # fmt: skip
-        try:
-            plan = fast.plans.get(key)
-        except TypeError:  # an unhashable mode or axis; the checks say so
-            key = plan = None
-        if plan is not None:
-            found = plan(past_cache, write_indices, update)
-            if found is not None:
-                return found
-    arguments = arrays.prepare(_OP, opset, axis, "none", past_cache, write_indices, update, out, mode)
-    result = dispatch.execute(arguments, threads)
-    if key is not None and arguments.updates.size and dispatch.all_contiguous(arguments):
-        _keep(key, arguments, threads)
-    return result if out is None else out
-
-
-def _keep(key: tuple[Any, ...], arguments: Arguments, threads: int | None) -> None:
-    """Keep the call in place of C-contiguous arrays: a decoder makes it for every layer and token."""
-    call = dispatch.planned(arguments, threads)[0].call
-    if call is None:
-        return
-    caller.adopt(dispatch.forget)
-    checked = call.checked
-    from_buffer, invoke, may_share_memory = loader.from_buffer, loader.invoke, np.may_share_memory
-
-    def in_place(cache: Array, starts: Array, update: Array, _kept: object = call) -> Array | None:
-        if not cache.flags.writeable or may_share_memory(cache, update) or may_share_memory(cache, starts):
-            return None
-        try:
-            pointers = from_buffer(cache), NULL, from_buffer(starts), from_buffer(update)
-        except ValueError:  # not C-contiguous
-            return None
-        return cache if invoke(checked, *pointers, NULL) == -1 else None
-
-    if len(fast.plans) >= fast.MOST_PLANS:
-        fast.plans.clear()
-    fast.plans[key] = in_place
+    key: Key | None
+    try:
+        key = (write_indices.shape, axis, mode, opset, threads, None if out is None else out is past_cache)
+        fast = recent.get(key)
+    except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
+        key = fast = None
+    if fast is not None:
+        result = fast(past_cache, write_indices, update, out)
+        if result is not None:
+            return result
+    return dispatch.run(_OP, opset, axis, "none", past_cache, write_indices, update, out, threads, key=key, mode=mode)
