@@ -12,10 +12,11 @@
 typedef uint32_t element;
 typedef int64_t index_type;
 
-/* layout, in bytes: of the output, number of loops; positions along the axis and in a window, from one position to
- * the next in out and updates; start indices, from one to the next; then for each loop, outermost first, its extent
- * and the strides of out, indices and updates. The last loop is a row: what there is at one position. */
-enum { TOTAL, LOOPS, SIZE, LENGTH, OUT_STEP, UPDATE_STEP, STARTS, START_STEP, FIRST_LOOP };
+/* layout, in bytes: whether the output goes past the caches; of the output, number of loops; positions along the axis
+ * and in a window, from one position to the next in out and updates; start indices, from one to the next; then for
+ * each loop, outermost first, its extent and the strides of out, indices and updates. The last loop is a row: what
+ * there is at one position. */
+enum { STREAMED, TOTAL, LOOPS, SIZE, LENGTH, OUT_STEP, UPDATE_STEP, STARTS, START_STEP, FIRST_LOOP };
 enum { EXTENT, OUT, INDEX, UPDATE, LOOP_NUMBERS, MOST_LOOPS = 128 };
 
 /* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
@@ -27,6 +28,43 @@ static inline void copy_run(char *restrict to, const char *restrict from, int64_
     const int64_t piece = close ? 1024 : bytes;
     for (int64_t i = 0; i < bytes; i += piece)
         memcpy((char *)to + i, (const char *)from + i, (size_t)(bytes - i < piece ? bytes - i : piece));
+}
+
+typedef long long part __attribute__((vector_size(16), may_alias));
+
+/* Write 16 bytes at a multiple of 16, past the caches where the compiler says how. */
+static inline void stream(char *to, part value)
+{
+#if defined(__clang__)
+    __builtin_nontemporal_store(value, (part *)to);
+#elif defined(__SSE2__)
+    __builtin_ia32_movntdq((part *)to, value);
+#else
+    memcpy(to, &value, sizeof value);
+#endif
+}
+
+/* memcpy, by whole cache lines past the caches: a line that is not there need not be fetched to be overwritten. */
+static inline void stream_run(char *restrict to, const char *restrict from, int64_t n)
+{
+    const int64_t bytes = n * (int64_t)sizeof *to, before = (int64_t)(-(uintptr_t)to % 64);
+    char *t = (char *)to;
+    const char *f = (const char *)from;
+    int64_t i = before < bytes ? before : bytes;
+    memcpy(t, f, (size_t)i);
+    for (; i + 64 <= bytes; i += 64) {
+        part line[4];
+        memcpy(line, f + i, sizeof line);
+        for (int64_t j = 0; j < 4; j++)
+            stream(t + i + 16 * j, line[j]);
+    }
+    memcpy(t + i, f + i, (size_t)(bytes - i));
+}
+
+/* Wait for what was written past the caches, before others are told that it is there. */
+static inline void end_stream(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 /* Where the loops stand: the coordinates of all but the innermost, and what they add up to in each array. */
@@ -50,6 +88,15 @@ static int next_run(place *p, const int64_t *layout)
         p->at[d] = 0;
     }
     return 0;
+}
+
+/* Copy a run of n bytes. */
+static void copy(char *restrict to, const char *restrict from, int64_t n, const int64_t *layout)
+{
+    if (layout[STREAMED])
+        stream_run(to, from, n);
+    else
+        copy_run(to, from, n);
 }
 
 /* Return how many windows there are. */
@@ -84,10 +131,10 @@ static void copy_rows(char *restrict out, const char *restrict update, int64_t n
     const int64_t out_step = layout[OUT_STEP], update_step = layout[UPDATE_STEP];
     const int whole = row[OUT] == size && row[UPDATE] == size;
     if (whole && (n == 1 || (out_step == bytes && update_step == bytes)))
-        copy_run(out, update, n * bytes);
+        copy(out, update, n * bytes, layout);
     else if (whole && extent > 1)
         for (int64_t i = 0; i < n; i++)
-            copy_run(out + i * out_step, update + i * update_step, bytes);
+            copy(out + i * out_step, update + i * update_step, bytes, layout);
     else
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < extent; j++)
@@ -118,7 +165,8 @@ static int share(void *out, const void *data, const void *indices, const void *u
     (void)scratch;
     if (data) {
         const int64_t from = total * me / all, to = total * (me + 1) / all;
-        copy_run((char *)out + from, (const char *)data + from, to - from);
+        copy((char *)out + from, (const char *)data + from, to - from, layout);
+        end_stream();
 #ifdef _OPENMP
 #pragma omp barrier
 #endif
@@ -140,6 +188,8 @@ static int share(void *out, const void *data, const void *indices, const void *u
         if (before < n)
             copy_rows((char *)out + p.out, update + before * layout[UPDATE_STEP], n - before, layout);
     }
+    if (layout[STREAMED])
+        end_stream();
     return 0;
 }
 

@@ -124,8 +124,10 @@ def of_nest(form: str, nest: Nest, item: int, total_bytes: int, fresh: bool, mac
     if not FORMS[form].threaded:
         return Choice(form, layout, 1)
     steps = math.prod(loop.extent for loop in nest.loops) * (nest.window.extent if nest.window else 1)
-    traffic = 2 * steps * item + (2 * total_bytes if fresh else 0)
-    return Choice(form, layout, max(1, min(machine.threads, steps, traffic // COPY_PAYS)))
+    written = steps * item + (total_bytes if fresh else 0)
+    if nest.window:
+        layout = (int(written > machine.l3 // STREAM_PAYS), *layout)
+    return Choice(form, layout, max(1, min(machine.threads, steps, 2 * written // COPY_PAYS)))
 
 
 def _rows(work: Work, machine: Machine) -> Choice:
