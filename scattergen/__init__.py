@@ -2,8 +2,8 @@
 
 The pipeline, a module a stage::
 
-arrays.py    arguments            → arrays that fit the operator, and their OpSpec
-loops.py     shapes and strides   → the canonical loop nest
+arrays.py    arguments            → arrays that fit the operator (shapes.py), and their OpSpec
+loops.py     shapes and strides   → the canonical loop nest, by the operator's row in addressing.py
 lower.py     nest                 → loop form, layout, KernelSpec
 schedule.py  sizes                → threads
 render.py    KernelSpec           → C text

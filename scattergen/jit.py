@@ -19,7 +19,7 @@ def __getattr__(name: str) -> Kernel:
 
     Raises ImportError for a name that starts with an operator's and is no spec, AttributeError for any other.
     """
-    # `scatter` starts all three, and the underscore tells specs from words such as `scattered`.
+    # The underscore tells specs from words such as `scattered`.
     if not name.startswith(tuple(f"{prefix}_" for prefix in OPS)):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}: its names are specs, {GRAMMAR}")
     try:
