@@ -39,7 +39,7 @@ from .arrays import Array
 from .bounds import find_out_of_bounds
 from .casting import NUMPYS, for_assignment, for_ufunc
 from .errors import ScattergenError, ShapeError
-from .explain import Explanation, explain_arguments
+from .explained import Explanation, explain_arguments
 from .inplace import Idiom, misfit, without_extra_dims
 from .selection import NotCovered, as_read
 

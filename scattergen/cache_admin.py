@@ -39,7 +39,7 @@ def entries(root: Path) -> list[Entry]:
     """List the finished entries, least recently used first."""
     found = []
     for folder in _listed(root / cache_root.ENTRIES):
-        matched = cache_entry.NAME.fullmatch(folder.name)
+        matched = re.fullmatch(cache_entry.NAME, folder.name)
         if not matched:
             continue
         try:
@@ -97,7 +97,9 @@ def clear(root: Path) -> int:
     Builds in progress are left to end.
     """
     unknown = [path.name for path in _listed(root) if not _KNOWN.fullmatch(path.name)]
-    unknown += [path.name for path in _listed(root / cache_root.ENTRIES) if not cache_entry.NAME.fullmatch(path.name)]
+    unknown += [
+        path.name for path in _listed(root / cache_root.ENTRIES) if not re.fullmatch(cache_entry.NAME, path.name)
+    ]
     if unknown:
         raise CacheError(
             f"{root} holds names that scattergen did not make ({', '.join(sorted(unknown)[:5])});"
@@ -156,7 +158,7 @@ def _discard(root: Path, entry: Entry, why: str) -> None:
     # First out of sight, by one rename: nobody may find half of an entry.
     aside = cache_entry.retire(entry.path, root / cache_root.WORK, why)
     if aside:
-        _delete(aside)
+        _delete(Path(aside))
 
 
 def _delete(path: Path) -> None:

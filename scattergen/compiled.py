@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ class Variant(Record):
     """Address of the C function `run`, for code that calls it by pointer; see templates/scattergen.h."""
 
 
-class Kernel(Record):
+@dataclass(frozen=True, slots=True)
+class Kernel:
     """The compiled form of an operator spec: call it with arrays of that rank and those types."""
 
     spec: OpSpec
@@ -116,4 +118,5 @@ def compile_all(
 
 
 def _variant(ready: plan.Ready) -> Variant:
-    return Variant(ready.spec, ready.source.read_text(encoding="utf-8"), ready.library, ready.loaded.address)
+    source = Path(ready.source).read_text(encoding="utf-8")
+    return Variant(ready.spec, source, Path(ready.library), ready.loaded.address)

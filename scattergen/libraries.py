@@ -167,6 +167,6 @@ def version(compiler: Compiler) -> str:
 
 
 def _archiver(compiler: Compiler) -> str:
-    beside = (compiler.path.with_name(name) for name in ("ar", "llvm-ar"))
+    beside = (Path(compiler.path).with_name(name) for name in ("ar", "llvm-ar"))
     found = next((str(path) for path in beside if os.access(path, os.X_OK)), None)
     return found or shutil.which("ar") or shutil.which("llvm-ar") or "ar"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any
 
 from .digest import sha256
 from .errors import AheadOfTimeError
 from .record import Record
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NAME = "manifest.json"
 FORMAT = 1
@@ -68,7 +71,7 @@ def _checked(found: Any, path: Path) -> Manifest:
     except (KeyError, TypeError) as error:
         raise AheadOfTimeError(f"{path} is not whole ({error}): build the folder again") from None
     for name in (*manifest.libraries.values(), *manifest.kernels.values()):
-        if ".." in Path(name).parts or Path(name).is_absolute():
+        if ".." in name.split("/") or os.path.isabs(name):
             raise AheadOfTimeError(f"{path} names {name}, which is outside of its folder")
     return manifest
 
