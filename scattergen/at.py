@@ -197,6 +197,6 @@ def explain(function: Callable[..., None], /, a: Any, indices: Any, b: Any, *axi
     if axis == (None,) and isinstance(a, np.ndarray):
         idiom, a, indices, axis = _flattened(a, indices)
     try:
-        return explain_arguments(idiom.arguments(a, indices, b, axis)[0], None)
+        return explain_arguments(idiom.arguments(a, indices, b, axis), None)
     except NotCovered as reason:
         return f"NumPy: {reason}"

@@ -25,6 +25,7 @@ int64_t scattergen_invoke(const void *call, void *out, const void *data, const v
 int64_t scattergen_invoke_arrays(uintptr_t arrays);
 int64_t scattergen_invoke_arrays_with(uintptr_t arrays, uintptr_t scratch);
 int64_t scattergen_invoke_bound(uintptr_t addresses);
+int64_t scattergen_invoke_in_place(uintptr_t arrays, uintptr_t scratch);
 """
 SOURCE = """
 #include <stdint.h>
@@ -93,6 +94,26 @@ static int64_t scattergen_invoke_bound(uintptr_t addresses)
 {
     void *const *a = (void *const *)addresses;
     return scattergen_invoke(a[0], a[1], a[2], a[3], a[4], NULL);
+}
+
+/* Whether two arrays in C order share memory; their sizes are in bytes. */
+static int meet(PyArrayObject *one, int64_t size, PyArrayObject *other, int64_t other_size)
+{
+    const uintptr_t a = (uintptr_t)PyArray_DATA(one), b = (uintptr_t)PyArray_DATA(other);
+    return a < b + (uintptr_t)other_size && b < a + (uintptr_t)size;
+}
+
+static int64_t scattergen_invoke_in_place(uintptr_t arrays, uintptr_t scratch)
+{
+    PyArrayObject *const *array = (PyArrayObject *const *)((PyTupleObject *)arrays)->ob_item;
+    PyArrayObject *site = array[0], *a = array[1], *i = array[2], *u = array[3];
+    const int64_t *size = PyArray_DATA(site), *expected = size + 3;
+    const void *call = (const void *)(intptr_t)*expected++;
+    PyTypeObject *ndarray = Py_TYPE((PyObject *)site);
+    if (!fits(a, ndarray, &expected) || !fits(i, ndarray, &expected) || !fits(u, ndarray, &expected)
+        || !PyArray_CHKFLAGS(a, NPY_ARRAY_WRITEABLE) || meet(a, size[0], i, size[1]) || meet(a, size[0], u, size[2]))
+        return %d;
+    return scattergen_invoke(call, PyArray_DATA(a), NULL, PyArray_DATA(i), PyArray_DATA(u), (void *)scratch);
 }
 """
 

@@ -1,7 +1,7 @@
 """A call in NumPy's idiom → a kernel that writes into the caller's array, or NumPy's own function.
 
-A signature that was answered before goes from the arrays straight to its kernel: `Idiom.plans` holds those calls whose
-arrays lie in C order, as most do. The others are selected, cast and planned each time.
+A signature that was answered before goes from the arrays straight to its kernel (`quick.py`), where they lie in C
+order, as most do. The others are selected, cast and planned each time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, bounds, caller, dispatch, dtypes, log, quick, repeats
+from . import arrays, bounds, caller, dispatch, dtypes, loader, log, pieces, quick, repeats
 from .arrays import Arguments, Array
 from .casting import Convert
 from .errors import DTypeError, IndexOutOfBounds, ShapeError
@@ -21,7 +21,7 @@ from .ops import OPS, Op
 from .quick import Fast
 from .selection import NotCovered, Selection, as_read, select
 
-_SCALARS = (float, int, bool)
+_SCALARS = (float, int, np.generic)
 _NUMERIC = ("bool", "unsigned", "signed", "float", "half", "complex")
 _SCATTER_ND, _SCATTER_ELEMENTS = OPS["scatter_nd"], OPS["scatter_elements"]
 _ndarray = np.ndarray
@@ -30,7 +30,7 @@ _ndarray = np.ndarray
 class Idiom:
     """One of NumPy's ways to update an array in place, and how it is done here."""
 
-    __slots__ = ("__weakref__", "convert", "name", "numpy", "plans", "reduction")
+    __slots__ = ("__weakref__", "convert", "name", "numpy", "plans", "recent", "reduction")
 
     def __init__(self, name: str, reduction: str, convert: Convert, numpy: Callable[..., None]) -> None:
         self.name, self.reduction = name, reduction
@@ -39,34 +39,32 @@ class Idiom:
         self.numpy = numpy
         """NumPy's own function, of the same arguments."""
         self.plans: dict[tuple[Any, ...], Fast] = {}
+        """Types and shapes of all arguments → what serves them."""
+        self.recent: dict[tuple[Any, ...], Fast] = {}
+        """The shape of an index array → what served it last; C looks at the arrays. Empty without a caller module."""
         dispatch.dependents.add(self)
 
     def forget(self) -> None:
         """Drop every plan: something that plans depend on has changed."""
         self.plans.clear()
+        self.recent.clear()
 
     def __call__(self, a: Any, indices: Any, b: Any, *axis: Any) -> None:
         """Do it; `axis` is that of ``put_along_axis``, and there is none for the others."""
-        key: tuple[Any, ...] | None = None
-        if type(a) is _ndarray:
-            kind = type(indices)
-            index = (
-                (indices.dtype, indices.shape)
-                if kind is _ndarray
-                else quick.signature(indices)
-                if kind is tuple
-                else None
-            )
-            kind = type(b)
-            if index is not None and kind is _ndarray:
-                key = (a.dtype, a.shape, index, b.dtype, b.shape, *axis)
-            elif index is not None and kind in _SCALARS:
-                key = (a.dtype, a.shape, index, kind, *axis)
+        guess = None
+        if type(indices) is _ndarray:
+            guess = (indices.shape, *axis)
             try:
-                plan = self.plans.get(key)  # type: ignore[arg-type]  # None is the key of nothing
+                fast = self.recent.get(guess)
             except TypeError:  # an unhashable axis
-                plan = key = None
-            if plan is not None and plan(a, indices, b):
+                fast = guess = None
+            if fast is not None and fast(a, indices, b):
+                return
+        key = _signature(a, indices, b, axis)
+        if key is not None:
+            fast = self.plans.get(key)
+            if fast is not None and fast(a, indices, b):
+                self._guess(guess, fast)
                 return
         self.run(a, indices, b, axis, key)
 
@@ -74,7 +72,15 @@ class Idiom:
         """Do it without a plan, and keep one under `key`."""
         selection: Selection | None = None
         try:
-            arguments, selection = self.arguments(a, indices, b, axis)
+            if axis:
+                arguments = _along_axis(self, a, indices, b, *axis)
+            else:
+                selection, updates = _selected(self, a, indices, b)
+                if pieces.pay(selection, updates):
+                    for piece, part in pieces.cut(selection, updates, self.name):
+                        dispatch.execute(_at_tuples(self, piece, part), None)
+                    return
+                arguments = _at_tuples(self, selection, updates)
             dispatch.execute(arguments, None)
         except NotCovered as reason:
             log.debug("at.%s is NumPy's to answer: %s", self.name, reason)
@@ -82,6 +88,7 @@ class Idiom:
             return
         except IndexOutOfBounds as error:
             raise self._in_words_of_the_call(error, selection) from None
+        caller.adopt(self.forget)
         if key is not None and not arguments.copies and not repeats.possible(arguments):
             self._keep(key, arguments, a, indices, b)
 
@@ -89,16 +96,19 @@ class Idiom:
         plan, planned = dispatch.planned(arguments, None)
         if plan.call is None or planned is not arguments:
             return
-        caller.adopt(self.plans.clear)
-        fast = quick.fast(plan.call, self.convert, arguments.indices, a, indices, b)
+        fast = quick.fast(arguments, plan.call, self.convert, a, indices, b)
         if fast is not None:
             if len(self.plans) >= MOST_PLANS:
-                self.plans.clear()
+                self.forget()
             self.plans[key] = fast
 
-    def arguments(self, a: Any, indices: Any, b: Any, axis: tuple[Any, ...]) -> tuple[Arguments, Selection | None]:
+    def _guess(self, guess: tuple[Any, ...] | None, fast: Fast) -> None:
+        if guess is not None and loader.invoke_in_place is not None:
+            self.recent[guess] = fast
+
+    def arguments(self, a: Any, indices: Any, b: Any, axis: tuple[Any, ...]) -> Arguments:
         """Return the call as one of ScatterND or ScatterElements, or raise `NotCovered`."""
-        return (_along_axis(self, a, indices, b, *axis), None) if axis else _at_tuples(self, a, indices, b)
+        return _along_axis(self, a, indices, b, *axis) if axis else _at_tuples(self, *_selected(self, a, indices, b))
 
     def _in_words_of_the_call(self, error: IndexOutOfBounds, selection: Selection | None) -> IndexOutOfBounds:
         """Return the error with the places of the arrays that the caller gave."""
@@ -111,17 +121,31 @@ class Idiom:
         return error
 
 
-def _at_tuples(idiom: Idiom, a: Any, indices: Any, b: Any) -> tuple[Arguments, Selection]:
-    """Return the ScatterND that updates ``a[indices]``, and what that names."""
+def _signature(a: Any, indices: Any, b: Any, axis: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return what a plan depends on, None for a call that has none."""
+    kind = type(indices)
+    index = (indices.dtype, indices.shape) if kind is _ndarray else quick.signature(indices) if kind is tuple else None
+    if index is None or type(a) is not _ndarray or not all(type(one) is int for one in axis):
+        return None
+    if type(b) is _ndarray:
+        return (a.dtype, a.shape, index, b.dtype, b.shape, *axis)
+    return (a.dtype, a.shape, index, type(b), *axis) if isinstance(b, _SCALARS) else None
+
+
+def _selected(idiom: Idiom, a: Any, indices: Any, b: Any) -> tuple[Selection, Array]:
+    """Return what ``a[indices]`` names, and `b` as the updates of that."""
     array = _target(idiom, a)
     selection = select(array, indices, masks=idiom.reduction != "none")
     values = _values(idiom, array, b, len(selection.shape))
     try:
-        updates = selection.updates(values)
+        return selection, selection.updates(values)
     except ValueError:
         raise misfit(idiom.name, values.shape, selection.shape) from None
-    depth = len(selection.components)
-    return _arguments(idiom, _SCATTER_ND, depth, selection.view, selection.tuples(), updates), selection
+
+
+def _at_tuples(idiom: Idiom, selection: Selection, updates: Array) -> Arguments:
+    """Return the ScatterND that does it."""
+    return _arguments(idiom, _SCATTER_ND, len(selection.components), selection.view, selection.tuples(), updates)
 
 
 def _along_axis(idiom: Idiom, a: Any, indices: Any, b: Any, axis: Any) -> Arguments:

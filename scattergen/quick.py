@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import loader
-from .arrays import Array
+from .arrays import Arguments, Array
 from .casting import Convert
 from .loader import NULL
 from .selection import NotCovered
@@ -20,7 +20,7 @@ from .selection import NotCovered
 Fast = Callable[[Any, Any, Any], bool]
 """A function of ``a``, ``indices`` and ``b`` that does the call and says so, or has done nothing."""
 
-MOST_PACKED = 4096
+MOST_PACKED = 1 << 14
 """Index tuples up to which they are packed here; above it pays to see whether they lie so already."""
 
 _ndarray = np.ndarray
@@ -31,7 +31,7 @@ def signature(indices: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Return what a plan depends on in an index expression, None where there is no plan for it."""
     parts: list[Any] = []
     for one in indices:
-        if type(one) is _ndarray:
+        if type(one) is _ndarray and one.ndim:  # one of no dims is a whole number
             parts.append((one.dtype, one.shape))
         elif type(one) is slice and one == _ALL:
             parts.append(None)
@@ -40,25 +40,48 @@ def signature(indices: tuple[Any, ...]) -> tuple[Any, ...] | None:
     return tuple(parts)
 
 
-def fast(call: loader.Call, convert: Convert, read: Array, a: Array, indices: Any, b: Any) -> Fast | None:
+def fast(arguments: Arguments, call: loader.Call, convert: Convert, a: Array, indices: Any, b: Any) -> Fast | None:
     """Return the function that serves arrays of the types and shapes of these; None where these are not for it.
 
-    `read` are the indices that the kernel of `call` was given.
+    `arguments` are those with which `call` served them.
     """
-    scalar = type(b) is not _ndarray
-    if not (a.flags.c_contiguous and (scalar or b.flags.c_contiguous)):
+    kind = None if type(b) is _ndarray else type(b)
+    if not a.flags.c_contiguous or (kind is None and not b.flags.c_contiguous):
         return None
-    plain = _invoking(call, a.dtype, convert if scalar or b.dtype != a.dtype else None, scalar)
-    given = indices if type(indices) is tuple else (indices,)
-    places = [place for place, one in enumerate(given) if type(one) is _ndarray]
-    only = given[places[0]]
-    if len(places) == 1:
-        if not only.flags.c_contiguous or loader.address(read) != loader.address(only):
-            return None  # they were cast
-        return plain if type(indices) is not tuple else _taking(plain, places[0])
-    if read.size > MOST_PACKED * len(places) or not all(given[place].dtype.kind in "iu" for place in places):
+    read, dtype = _read(arguments.indices, indices), a.dtype
+    if read is None:
         return None
-    return _packing(plain, places, read.shape, read.dtype) if read.flags.c_contiguous else None
+    once = _once(arguments.updates)
+    if kind is None and (b.size == 1) != (once.size == 1):
+        return None  # it was written out
+    spread = _spreading(convert, once.shape) if once.size > 1 and kind is not None else convert
+    cast = kind is not None or b.dtype != dtype
+    like = spread(dtype, b) if cast else b
+    plain = _invoking(call, (a, read, like), spread if cast else None, kind)
+    if type(indices) is not tuple:
+        return plain
+    places = [place for place, one in enumerate(indices) if type(one) is _ndarray]
+    return _taking(plain, places[0]) if len(places) == 1 else _packing(plain, places, read.shape, read.dtype)
+
+
+def _read(read: Array, indices: Any) -> Array | None:
+    """Return an array like the one that a kernel is to be given, where that is an index array or packed of some."""
+    arrays = [one for one in indices if type(one) is _ndarray] if type(indices) is tuple else [indices]
+    if len(arrays) > 1:
+        packs = read.size <= MOST_PACKED * len(arrays) and all(one.dtype.kind in "iu" for one in arrays)
+        return np.empty(read.shape, read.dtype) if packs else None
+    only: Array = arrays[0]
+    as_it_is = only.flags.c_contiguous and loader.address(read) == loader.address(only)  # else it was cast
+    return only if as_it_is else None
+
+
+def _once(updates: Array) -> Array:
+    """Return updates without those that are repeated by a stride of 0."""
+    return updates[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in updates.strides)]
+
+
+def _spreading(convert: Convert, shape: tuple[int, ...]) -> Convert:
+    return lambda dtype, b: np.full(shape, convert(dtype, b))
 
 
 def _taking(plain: Fast, place: int) -> Fast:
@@ -77,41 +100,52 @@ def _packing(plain: Fast, places: list[int], shape: tuple[int, ...], dtype: np.d
     return packed
 
 
-def _invoking(call: loader.Call, dtype: np.dtype[Any], convert: Convert | None, scalar: bool) -> Fast:
-    """Return the call of a kernel on C-contiguous arrays; a scalar that is the last one again is cast already."""
-    pointer, scratch, needs_scratch = call.checked, call.scratch, call.scratch_bytes > 0
-    from_buffer, share = loader.from_buffer, np.may_share_memory
+def _invoking(
+    call: loader.Call, arrays: tuple[Array, Array, Array], convert: Convert | None, kind: type[Any] | None
+) -> Fast:
+    """Return the call of a kernel on C-contiguous arrays like these; of a scalar of `kind` if that is given.
+
+    A scalar that is the last one again is cast already. C looks at the arrays where there is a caller module, Python
+    where there is none.
+    """
+    dtype, scratch, number = arrays[0].dtype, call.scratch, loader.number
+    needs_scratch, invoke_in_place = call.scratch_bytes > 0, loader.invoke_in_place
+    site = np.array(loader.site(call, arrays, in_place=True), np.int64)
+    like = tuple((array.dtype, array.shape) for array in arrays)  # keeps the dtypes, and no array
     last: tuple[Any, Any] = (None, None)
 
-    def invoking(a: Any, indices: Any, b: Any) -> bool:
-        nonlocal last
-        flags = a.flags
-        if not flags.writeable:
-            return False
-        try:
-            if convert is not None:
-                given, cast = last
-                if given is not b or not scalar:
-                    cast = convert(dtype, b)
-                    last = (b, cast)
-                b = cast
-            if flags.owndata and indices.base is b.base is None:
-                if a is b or a is indices:
-                    return False
-            elif share(a, indices) or share(a, b):
-                return False
-            return (
-                loader.invoke(
-                    pointer,
-                    from_buffer(a),
-                    NULL,
-                    from_buffer(indices),
-                    from_buffer(b),
-                    scratch() if needs_scratch else NULL,
-                )
-                == -1
-            )
-        except (NotCovered, ValueError, OverflowError):  # not C-contiguous, or what the long way says better
-            return False
+    def plain(a: Any, indices: Any, b: Any) -> bool:
+        if invoke_in_place is None:
+            return _invoke(call, like, a, indices, b)
+        together = (site, a, indices, b)
+        return invoke_in_place(id(together), number(scratch()) if needs_scratch else 0) == -1
 
-    return invoking
+    def cast_first(a: Any, indices: Any, b: Any) -> bool:
+        nonlocal last
+        given, cast = last
+        if kind is None or given is not b:
+            if kind is not None and type(b) is not kind:
+                return False
+            try:
+                cast = convert(dtype, b)  # type: ignore[misc]  # there is one where this is used
+            except (NotCovered, ValueError, TypeError, OverflowError):  # the long way says it better
+                return False
+            if kind is not None:
+                last = (b, cast)
+        return plain(a, indices, cast)
+
+    return plain if convert is None else cast_first
+
+
+def _invoke(call: loader.Call, like: tuple[tuple[Any, Any], ...], a: Any, indices: Any, b: Any) -> bool:
+    """Do what the caller module's ``invoke_in_place`` does."""
+    for one, (dtype, shape) in zip((a, indices, b), like, strict=True):
+        if type(one) is not _ndarray or one.dtype != dtype or one.shape != shape:
+            return False
+    if not a.flags.writeable or np.may_share_memory(a, indices) or np.may_share_memory(a, b):
+        return False
+    try:
+        pointers = loader.from_buffer(a), NULL, loader.from_buffer(indices), loader.from_buffer(b)
+    except ValueError:  # not C-contiguous
+        return False
+    return loader.invoke(call.checked, *pointers, call.scratch()) == -1

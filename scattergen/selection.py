@@ -43,13 +43,18 @@ class Selection(Record):
         rest = self.view.shape[len(self.components) :]
         return (*rest[: self.before], *self.batch, *rest[self.before :])
 
+    @property
+    def packs(self) -> bool:
+        """Whether the index tuples have to be packed."""
+        return len(self.components) > 1 and not self._are_columns()
+
     def tuples(self) -> Array:
         """Return the index tuples along a last dim: a view where they lie so in memory, else packed."""
         if len(self.components) == 1:
             return self.components[0][..., None]
-        return _side_by_side(self.components) if self._may_be_columns() else self._packed()
+        return self._packed() if self.packs else _side_by_side(self.components)
 
-    def _may_be_columns(self) -> bool:
+    def _are_columns(self) -> bool:
         first = self.components[0]
         start, step = _address(first), first.itemsize
         return first.base is not None and all(
@@ -67,9 +72,16 @@ class Selection(Record):
         return packed
 
     def updates(self, b: Array) -> Array:
-        """Return `b`, broadcast to the result, with the dims of `batch` first; `ValueError` if it does not fit."""
-        if b.shape != self.shape:
-            b = np.broadcast_to(b, self.shape)
+        """Return `b`, broadcast to the result, with the dims of `batch` first; `ValueError` if it does not fit.
+
+        One value for slices is written out for one of them, since kernels move slices quicker than single elements.
+        """
+        shape = self.shape
+        if b.shape != shape:
+            b = np.broadcast_to(b, shape)
+        rest = self.view.shape[len(self.components) :]
+        if rest and b.size > 1 and not any(b.strides):
+            return np.broadcast_to(np.full(rest, b[(0,) * b.ndim]), self.batch + rest)
         if not self.before:
             return b
         order = [*range(self.before, self.before + len(self.batch)), *range(self.before)]

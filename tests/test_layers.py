@@ -20,8 +20,8 @@ ORDER = (
     "manifest", "locks", "cache_root", "cache_entry", "cache_admin", "cache", "flights", "build", "_abi", "loader",
     "caller", "bounds", "reference", "threads", "holders", "arrays", "prebuilt", "plan", "packing", "repeats",
     "checks", "fast", "dispatch", "calls", "explained", "prepared", "bound", "progress", "compiled", "api", "selection",
-    "casting", "quick", "inplace", "at", "commands", "jit", "onnx", "workload", "bench", "wanted", "aot", "terminal",
-    "completion", "cli_commands", "cli",
+    "casting", "pieces", "quick", "inplace", "at", "commands", "jit", "onnx", "workload", "bench", "wanted", "aot",
+    "terminal", "completion", "cli_commands", "cli",
 )  # fmt: skip
 """A module imports only from names before its own. `onnx` is a package and counts as one."""
 
