@@ -15,6 +15,7 @@ Results are bit for bit those of NumPy's loop in row-major order of the broadcas
 
 - ``a[indices] = b`` takes duplicates in the order of memory where `indices` and `b` lie backwards;
 - of 0.0 and -0.0, max and min keep the one in `a`; NumPy's answer depends on the type and the processor;
+- NumPy may fuse the steps of a complex product, which are rounded one by one here;
 - no warning tells of an overflow or an invalid value in a sum or product, whatever `np.errstate` says.
 
 Whatever kernels do not serve is done by NumPy's own function, on the same arguments: indices without any array (they
