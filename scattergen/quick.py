@@ -109,16 +109,16 @@ def _invoking(
     where there is none.
     """
     dtype, scratch, number = arrays[0].dtype, call.scratch, loader.number
-    needs_scratch, invoke_in_place = call.scratch_bytes > 0, loader.invoke_in_place
-    site = np.array(loader.site(call, arrays, in_place=True), np.int64)
+    needs_scratch, invoke_into = call.scratch_bytes > 0, loader.invoke_into
+    site = np.array(loader.site(call.checked, arrays), np.int64)
     like = tuple((array.dtype, array.shape) for array in arrays)  # keeps the dtypes, and no array
     last: tuple[Any, Any] = (None, None)
 
     def plain(a: Any, indices: Any, b: Any) -> bool:
-        if invoke_in_place is None:
+        if invoke_into is None:
             return _invoke(call, like, a, indices, b)
-        together = (site, a, indices, b)
-        return invoke_in_place(id(together), number(scratch()) if needs_scratch else 0) == -1
+        together = (site, a, a, indices, b)
+        return invoke_into(id(together), number(scratch()) if needs_scratch else 0) == -1
 
     def cast_first(a: Any, indices: Any, b: Any) -> bool:
         nonlocal last
@@ -138,7 +138,7 @@ def _invoking(
 
 
 def _invoke(call: loader.Call, like: tuple[tuple[Any, Any], ...], a: Any, indices: Any, b: Any) -> bool:
-    """Do what the caller module's ``invoke_in_place`` does."""
+    """Do what the caller module's ``invoke_into`` does."""
     for one, (dtype, shape) in zip((a, indices, b), like, strict=True):
         if type(one) is not _ndarray or one.dtype != dtype or one.shape != shape:
             return False
