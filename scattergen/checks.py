@@ -79,7 +79,7 @@ def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:
     bad = bounds.find_out_of_bounds(indices, sizes, str(spec.op))
     if bad is not None:
         raise bad
-    targets = _by_tuples(indices, sizes) if axis is None else _along_axis(indices, shape, axis)
+    targets = by_tuples(indices, sizes) if axis is None else along_axis(indices, shape, axis)
     pair = _first_pair(targets.reshape(-1), math.prod(sizes if axis is None else shape))
     if pair is None:
         return
@@ -88,7 +88,7 @@ def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:
     raise DuplicateTargets(str(spec.op), (one, other), tuple(map(int, target)))
 
 
-def _by_tuples(indices: Array, sizes: tuple[int, ...]) -> Array:
+def by_tuples(indices: Array, sizes: tuple[int, ...]) -> Array:
     """Return the flat target of each tuple."""
     targets = np.zeros(indices.shape[:-1], np.int64)
     for component, size in enumerate(sizes):
@@ -96,7 +96,7 @@ def _by_tuples(indices: Array, sizes: tuple[int, ...]) -> Array:
     return targets
 
 
-def _along_axis(indices: Array, shape: tuple[int, ...], axis: int) -> Array:
+def along_axis(indices: Array, shape: tuple[int, ...], axis: int) -> Array:
     """Return the flat target of each index.
 
     Lanes along the axis have no target in common. Where the index is the same for all of a dim (stride 0),

@@ -1,0 +1,212 @@
+"""Elements that C has no type for → a call on numbers, which kernels answer, and its result → elements again.
+
+| elements                    | reduction        | kernels get                                            |
+|-----------------------------|------------------|--------------------------------------------------------|
+| of fixed size, no reference | none             | words: the same bytes as numbers                       |
+| references (O, T, records)  | none             | positions of updates; NumPy then moves the last ones   |
+| times                       | add, max, min    | int64, and bools that say where there is NaT           |
+| strings, objects            | add, max, min    | nothing: `strings` combines them                       |
+
+A reference must be counted when it is copied, and what a StringDType array refers to is its own: so
+NumPy moves these, and only those that stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from . import arrays, foreign
+from .arrays import Arguments, Array
+from .dtypes import DTYPES, DType, native
+from .record import Record
+from .spec import MAX_RANK, OpSpec
+
+Run = Callable[[Arguments], Array]
+"""Runs a call on numbers: `dispatch.execute`."""
+
+
+_NAT = np.iinfo(np.int64).min
+
+
+class Lowered(Record):
+    """A call on numbers that stands for one on other elements."""
+
+    arguments: Arguments
+    text: str
+    """What is moved, for people."""
+    finish: Callable[[Array, Run], Array]
+    """Returns the call's result, given that of the numbers."""
+
+
+def run(arguments: Arguments, run_numbers: Run) -> Array:
+    """Return the result of a call; raise what its kernels raise, or `DTypeError` for an `out` that is too narrow."""
+    found = lowered(arguments)
+    if found is None:
+        from . import strings
+
+        return strings.combine(arguments)
+    return found.finish(run_numbers(found.arguments), run_numbers)
+
+
+def lowered(arguments: Arguments) -> Lowered | None:
+    """Return the call that kernels get; None where they get none."""
+    dtype = arguments.data.dtype
+    if arguments.spec.reduction != "none":
+        return _as_times(arguments) if dtype.kind in "Mm" else None
+    count = foreign.word(dtype.itemsize)[1]
+    if dtype.hasobject or not dtype.itemsize or (count > 1 and arguments.data.ndim == MAX_RANK):
+        return _as_positions(arguments)
+    return _as_words(arguments)
+
+
+def _numbers(
+    arguments: Arguments,
+    dtype: DType,
+    data: Array,
+    indices: Array,
+    updates: Array,
+    out: Array | None,
+    copies: list[str],
+) -> Arguments:
+    spec = _spec(arguments.spec, dtype, data.ndim)
+    return Arguments(spec, data, indices, updates, out, copies, checked=arguments.checked, unique=arguments.unique)
+
+
+@lru_cache(maxsize=256)
+def _spec(spec: OpSpec, dtype: DType, rank: int) -> OpSpec:
+    return OpSpec(
+        op=spec.op,
+        dtype=dtype,
+        index=spec.index,
+        rank=rank,
+        place=spec.place,
+        reduction=spec.reduction,
+        opset=spec.opset,
+    )
+
+
+def _as_words(arguments: Arguments) -> Lowered:
+    data, indices, target, copies = arguments.data, arguments.indices, arguments.out, list(arguments.copies)
+    dtype = _moved_type(arguments)
+    updates = _in_type(arguments.updates, "updates", dtype, copies)
+    direct = data.dtype == dtype and (target is None or target.dtype == dtype)
+    if not direct:
+        target = data = _in_type(data, "data", dtype, copies) if data.dtype != dtype else data.copy()
+    word, count = foreign.word(dtype.itemsize)
+    unit = word.numpy if count == 1 else np.dtype((word.numpy, (count,)))
+    if count > 1 and arguments.spec.op.addressing == "axis":
+        indices = np.broadcast_to(indices[..., None], (*indices.shape, count))
+    words = None if target is None else target.view(unit)
+
+    def finish(result: Array, _: Run) -> Array:
+        if target is None:
+            return result.view(dtype) if count == 1 else result.view(dtype)[..., 0]
+        if direct or arguments.out is None:
+            return target
+        return _copied(arguments.out, target, str(arguments.spec.op))
+
+    call = _numbers(arguments, word, data.view(unit), indices, updates.view(unit), words, copies)
+    return Lowered(call, f"{dtype}, by {count} words of {8 * word.size} bits", finish)
+
+
+def _moved_type(arguments: Arguments) -> np.dtype[Any]:
+    """Return the type in which elements are moved: that of `out` where it can hold them all."""
+    data, updates, out = arguments.data, arguments.updates, arguments.out
+    dtype = foreign.result_type(data, updates)
+    if out is None or dtype.kind not in "US":
+        return dtype
+    room = foreign.width(out.dtype)
+    if room >= foreign.width(dtype):
+        return native(out.dtype)
+    short = foreign.width(data.dtype) <= room and np.strings.str_len(updates).max(initial=0) <= room
+    return native(out.dtype) if short else dtype
+
+
+def _in_type(array: Array, name: str, dtype: np.dtype[Any], copies: list[str]) -> Array:
+    if array.dtype == dtype:
+        return array
+    copies.append(f"{name}: as {dtype}")
+    return arrays.compact(array, dtype)
+
+
+def _copied(out: Array, result: Array, operator: str) -> Array:
+    if result.dtype.kind in "US":
+        foreign.refuse_cut(out, np.strings.str_len(result), operator)
+    np.copyto(out, result, casting="unsafe")
+    return out
+
+
+def _as_positions(arguments: Arguments) -> Lowered:
+    """Return the call that finds for each element of the result which update is the last to go there."""
+    updates, shape = arguments.updates, arguments.data.shape
+    once = updates[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in updates.strides)]
+    positions = np.broadcast_to(np.arange(once.size).reshape(once.shape), updates.shape)
+    table = np.full(shape, -1, np.int64)
+
+    def finish(result: Array, _: Run) -> Array:
+        places = np.flatnonzero(result.reshape(-1) >= 0)
+        values = once.reshape(-1)[result.reshape(-1)[places]]
+        return write(arguments, places, values, foreign.result_type(arguments.data, updates))
+
+    copies = list(arguments.copies)
+    call = _numbers(arguments, DTYPES["i64"], table, arguments.indices, positions, table, copies)
+    return Lowered(call, f"{arguments.data.dtype}, by positions of updates; NumPy moves the last ones", finish)
+
+
+def write(arguments: Arguments, places: Array, values: Array, dtype: np.dtype[Any]) -> Array:
+    """Return `data` with `values`, which share no memory with it, at flat `places`: in `out`, or new and of `dtype`."""
+    data, out = arguments.data, arguments.out
+    if out is None:
+        target = data.astype(dtype)
+    else:
+        target, in_place = out, arrays.same_memory(out, data)
+        if dtype.kind in "US":
+            _refuse_cut(out, None if in_place else data, places, values, str(arguments.spec.op))
+        if not in_place:
+            np.copyto(out, data, casting="unsafe")
+    flat: Any = target.reshape(-1) if target.flags.c_contiguous else target.flat
+    flat[places] = values
+    return target
+
+
+def _refuse_cut(out: Array, data: Array | None, places: Array, values: Array, operator: str) -> None:
+    lengths = np.zeros(out.shape, np.int64) if data is None else np.array(np.strings.str_len(data), order="C")
+    lengths.reshape(-1)[places] = np.strings.str_len(values)
+    foreign.refuse_cut(out, lengths, operator)
+
+
+def _as_times(arguments: Arguments) -> Lowered:
+    """Return the call on int64, whose least value is NaT.
+
+    That makes `min` right as it is. A sum or a maximum is NaT where an update or the old value is, which
+    bools find out by the same reduction.
+    """
+    data, indices, updates, out = arguments.data, arguments.indices, arguments.updates, arguments.out
+    copies = list(arguments.copies)
+    of_data, of_updates = np.isnat(data), np.isnat(updates)
+    has_nat = arguments.spec.reduction != "min" and bool(of_data.any() or of_updates.any())
+    target = None if out is None or has_nat else out
+
+    def finish(result: Array, run_numbers: Run) -> Array:
+        if target is not None:
+            return target
+        if has_nat:
+            lost = _numbers(arguments, DTYPES["bool"], of_data, indices, of_updates, None, copies)
+            result[run_numbers(lost)] = _NAT
+        times = result.view(native(data.dtype))
+        if out is None:
+            return times
+        np.copyto(out, times)
+        return out
+
+    numbers = None if target is None else _as_int64(target)
+    call = _numbers(arguments, DTYPES["i64"], _as_int64(data), indices, _as_int64(updates), numbers, copies)
+    return Lowered(call, f"{data.dtype} as i64", finish)
+
+
+def _as_int64(array: Array) -> Array:
+    return array.view(np.dtype(np.int64).newbyteorder(array.dtype.byteorder))
