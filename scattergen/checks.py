@@ -11,7 +11,7 @@ import numpy as np
 
 from . import arrays, bounds
 from .arrays import Arguments, Array
-from .errors import DuplicateTargets, ShapeError, SpecError
+from .errors import DuplicateTargets, IndexOutOfBounds, ShapeError, SpecError
 from .ops import OPS
 
 DUPLICATES = ("allow", "refuse")
@@ -60,6 +60,13 @@ def addressed(indices: Array, shape: Sequence[int], axis: int | None) -> tuple[i
     if not -len(shape) <= place < len(shape):
         raise ShapeError(f"axis is {axis}, allowed is {-len(shape)} to {len(shape) - 1} for rank {len(shape)}")
     return (int(shape[place]),)
+
+
+def out_of_bounds(arguments: Arguments) -> IndexOutOfBounds | None:
+    """Return the error to raise for the indices of a call; None where all are in bounds."""
+    spec, shape = arguments.spec, arguments.data.shape
+    sizes = addressed(arguments.indices, shape, spec.place if spec.op.addressing == "axis" else None)
+    return bounds.find_out_of_bounds(arguments.indices, sizes, str(spec.op))
 
 
 def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:

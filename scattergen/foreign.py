@@ -74,7 +74,7 @@ def updates(value: Any, array: Array, dtype: np.dtype[Any], operator: str, copie
     if value is not array:
         return _of_list(value, array, native(dtype), operator)
     if array.dtype.kind in "Mm" and np.can_cast(array.dtype, dtype, "safe"):
-        found = array.astype(native(dtype))
+        found: Array = array.astype(native(dtype))
         back = found.astype(native(array.dtype))
         wrong = np.flatnonzero((back != array) & ~(np.isnat(back) & np.isnat(array)))
         if wrong.size:
@@ -92,9 +92,9 @@ def _of_list(value: Any, array: Array, dtype: np.dtype[Any], operator: str) -> A
     try:
         # Of a width that they need: NumPy would cut them to that of `dtype`.
         found: Array = np.asarray(value, dtype=dtype.kind if dtype.kind in "US" else dtype)
-        return found
     except (TypeError, ValueError, OverflowError) as error:
         raise DTypeError(f"{operator}: updates does not fit {dtype}: {error}") from None
+    return found
 
 
 def _refused(array: Array, dtype: np.dtype[Any], operator: str) -> DTypeError:

@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, foreign
+from . import arrays, checks, foreign
 from .arrays import Arguments, Array
 from .dtypes import DTYPES, DType, native
+from .errors import IndexOutOfBounds
 from .record import Record
 from .spec import MAX_RANK, OpSpec
 
@@ -48,8 +49,12 @@ def run(arguments: Arguments, run_numbers: Run) -> Array:
     if found is None:
         from . import strings
 
-        return strings.combine(arguments)
-    return found.finish(run_numbers(found.arguments), run_numbers)
+        return _write(arguments, *strings.combine(arguments))
+    try:
+        result = run_numbers(found.arguments)
+    except IndexOutOfBounds as error:  # of indices that may have been expanded over words
+        raise checks.out_of_bounds(arguments) or error from None
+    return found.finish(result, run_numbers)
 
 
 def lowered(arguments: Arguments) -> Lowered | None:
@@ -92,10 +97,15 @@ def _spec(spec: OpSpec, dtype: DType, rank: int) -> OpSpec:
 def _as_words(arguments: Arguments) -> Lowered:
     data, indices, target, copies = arguments.data, arguments.indices, arguments.out, list(arguments.copies)
     dtype = _moved_type(arguments)
-    updates = _in_type(arguments.updates, "updates", dtype, copies)
+    updates = arguments.updates
+    if updates.dtype != dtype:
+        updates = arrays.compact(updates, dtype)
+        copies.append(f"updates: as {dtype}")
     direct = data.dtype == dtype and (target is None or target.dtype == dtype)
     if not direct:
-        target = data = _in_type(data, "data", dtype, copies) if data.dtype != dtype else data.copy()
+        target = data = data.astype(dtype)
+        if arguments.out is not None:
+            copies.append(f"out: written by way of a copy in {dtype}")
     word, count = foreign.word(dtype.itemsize)
     unit = word.numpy if count == 1 else np.dtype((word.numpy, (count,)))
     if count > 1 and arguments.spec.op.addressing == "axis":
@@ -126,13 +136,6 @@ def _moved_type(arguments: Arguments) -> np.dtype[Any]:
     return native(out.dtype) if short else dtype
 
 
-def _in_type(array: Array, name: str, dtype: np.dtype[Any], copies: list[str]) -> Array:
-    if array.dtype == dtype:
-        return array
-    copies.append(f"{name}: as {dtype}")
-    return arrays.compact(array, dtype)
-
-
 def _copied(out: Array, result: Array, operator: str) -> Array:
     if result.dtype.kind in "US":
         foreign.refuse_cut(out, np.strings.str_len(result), operator)
@@ -143,22 +146,22 @@ def _copied(out: Array, result: Array, operator: str) -> Array:
 def _as_positions(arguments: Arguments) -> Lowered:
     """Return the call that finds for each element of the result which update is the last to go there."""
     updates, shape = arguments.updates, arguments.data.shape
-    once = updates[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in updates.strides)]
+    once = updates[(..., *(slice(0, 1) if stride == 0 else slice(None) for stride in updates.strides))]
     positions = np.broadcast_to(np.arange(once.size).reshape(once.shape), updates.shape)
     table = np.full(shape, -1, np.int64)
 
     def finish(result: Array, _: Run) -> Array:
         places = np.flatnonzero(result.reshape(-1) >= 0)
         values = once.reshape(-1)[result.reshape(-1)[places]]
-        return write(arguments, places, values, foreign.result_type(arguments.data, updates))
+        return _write(arguments, places, values, foreign.result_type(arguments.data, updates))
 
     copies = list(arguments.copies)
     call = _numbers(arguments, DTYPES["i64"], table, arguments.indices, positions, table, copies)
     return Lowered(call, f"{arguments.data.dtype}, by positions of updates; NumPy moves the last ones", finish)
 
 
-def write(arguments: Arguments, places: Array, values: Array, dtype: np.dtype[Any]) -> Array:
-    """Return `data` with `values`, which share no memory with it, at flat `places`: in `out`, or new and of `dtype`."""
+def _write(arguments: Arguments, places: Array, values: Array, dtype: np.dtype[Any]) -> Array:
+    """Return `data` with `values`, copies, at flat `places`, sorted: in `out`, or new and of `dtype`."""
     data, out = arguments.data, arguments.out
     if out is None:
         target = data.astype(dtype)
@@ -168,8 +171,12 @@ def write(arguments: Arguments, places: Array, values: Array, dtype: np.dtype[An
             _refuse_cut(out, None if in_place else data, places, values, str(arguments.spec.op))
         if not in_place:
             np.copyto(out, data, casting="unsafe")
-    flat: Any = target.reshape(-1) if target.flags.c_contiguous else target.flat
-    flat[places] = values
+    if target.flags.c_contiguous:
+        target.reshape(-1)[places] = values
+    else:  # the places are sorted; `flat` would stop at 32 dims, and `np.put` and `np.place` fail for StringDType
+        here = np.zeros(target.shape, np.bool_)
+        here.reshape(-1)[places] = True
+        target[here] = values
     return target
 
 
@@ -187,14 +194,15 @@ def _as_times(arguments: Arguments) -> Lowered:
     """
     data, indices, updates, out = arguments.data, arguments.indices, arguments.updates, arguments.out
     copies = list(arguments.copies)
-    of_data, of_updates = np.isnat(data), np.isnat(updates)
-    has_nat = arguments.spec.reduction != "min" and bool(of_data.any() or of_updates.any())
+    nowhere = None if arguments.spec.reduction == "min" else (np.isnat(data), np.isnat(updates))
+    has_nat = nowhere is not None and any(mask.any() for mask in nowhere)
     target = None if out is None or has_nat else out
 
     def finish(result: Array, run_numbers: Run) -> Array:
         if target is not None:
             return target
-        if has_nat:
+        if nowhere is not None and has_nat:
+            of_data, of_updates = nowhere
             lost = _numbers(arguments, DTYPES["bool"], of_data, indices, of_updates, None, copies)
             result[run_numbers(lost)] = _NAT
         times = result.view(native(data.dtype))

@@ -1,21 +1,20 @@
 """`add`, `max` and `min` of strings and of Python's objects: combined in order, one target after another.
 
 No kernel can do this: what is joined and compared belongs to Python. Sums join, `max` and `min` keep the old
-value unless a new one is strictly greater or less (or is unequal to itself, as NaN is). All that can fail
-happens before the first write.
+value unless a new one is strictly greater or less (or is unequal to itself, as NaN is). Nothing is written here.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from . import bounds, checks, foreign
+from . import checks, foreign
 from .arrays import Arguments, Array
 from .errors import DTypeError
-from .moving import write
 
 Fold = Callable[[list[Any]], Any]
 """Combines the old value of a target with its updates, in order."""
@@ -24,8 +23,11 @@ _LONG = 8
 """Values from which it pays to ask whether all are strings: joined one by one, a long text is copied each time."""
 
 
-def combine(arguments: Arguments) -> Array:
-    """Return the result of a call; raise `IndexOutOfBounds`, or `DTypeError` where values cannot be combined."""
+def combine(arguments: Arguments) -> tuple[Array, Array, np.dtype[Any]]:
+    """Return the flat places that change, their new elements and the type of the result.
+
+    Raise `IndexOutOfBounds`, or `DTypeError` where values cannot be combined.
+    """
     data, updates, spec = arguments.data, arguments.updates, arguments.spec
     fold = FOLDS[spec.reduction]
     targets = _targets(arguments).reshape(-1)
@@ -49,24 +51,23 @@ def combine(arguments: Arguments) -> Array:
     if dtype.kind in "US":
         longest = max(map(len, values), default=0)
         dtype = np.dtype(f"{dtype.kind}{max(longest, foreign.width(dtype))}")
-    return write(arguments, places, _array(values, dtype), dtype)
+    return places, _array(values, dtype), dtype
 
 
 def _targets(arguments: Arguments) -> Array:
     """Return the flat place in data of each update."""
-    spec, shape, op = arguments.spec, arguments.data.shape, str(arguments.spec.op)
-    indices = np.array(arguments.indices, np.int64, order="C")
-    axis = spec.place if spec.op.addressing == "axis" else None
-    sizes = checks.addressed(indices, shape, axis)
-    bad = None if arguments.checked else bounds.find_out_of_bounds(indices, sizes, op)
+    bad = None if arguments.checked else checks.out_of_bounds(arguments)
     if bad is not None:
         raise bad
     if not arguments.updates.size:
         return np.zeros(0, np.int64)
-    if axis is not None:
-        return checks.along_axis(indices, shape, axis)
-    size = int(np.prod(shape[len(sizes) :], dtype=np.int64))
-    return checks.by_tuples(indices, sizes)[..., None] * size + np.arange(size)
+    spec, shape = arguments.spec, arguments.data.shape
+    indices = np.array(arguments.indices, np.int64, order="C")
+    if spec.op.addressing == "axis":
+        return checks.along_axis(indices, shape, spec.place)
+    size = math.prod(shape[spec.place :])
+    slices: Array = checks.by_tuples(indices, shape[: spec.place])[..., None] * size + np.arange(size)
+    return slices
 
 
 def _flat_objects(array: Array) -> Array:
