@@ -86,7 +86,7 @@ def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:
     bad = bounds.find_out_of_bounds(indices, sizes, str(spec.op))
     if bad is not None:
         raise bad
-    targets = by_tuples(indices, sizes) if axis is None else along_axis(indices, shape, axis)
+    targets = _by_tuples(indices, sizes) if axis is None else _along_axis(indices, shape, axis)
     pair = _first_pair(targets.reshape(-1), math.prod(sizes if axis is None else shape))
     if pair is None:
         return
@@ -95,7 +95,20 @@ def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:
     raise DuplicateTargets(str(spec.op), (one, other), tuple(map(int, target)))
 
 
-def by_tuples(indices: Array, sizes: tuple[int, ...]) -> Array:
+def targets(arguments: Arguments) -> Array:
+    """Return the flat place in data of each update, in row-major order; indices have to be in bounds."""
+    spec, shape, updates = arguments.spec, arguments.data.shape, arguments.updates
+    if not updates.size:
+        return np.zeros(0, np.int64)
+    indices = np.array(arguments.indices, np.int64, order="C")
+    if spec.op.addressing == "axis":
+        return _along_axis(indices, shape, spec.place).reshape(-1)
+    size = math.prod(shape[spec.place :])
+    slices: Array = _by_tuples(indices, shape[: spec.place])[..., None] * size + np.arange(size)
+    return slices.reshape(-1)
+
+
+def _by_tuples(indices: Array, sizes: tuple[int, ...]) -> Array:
     """Return the flat target of each tuple."""
     targets = np.zeros(indices.shape[:-1], np.int64)
     for component, size in enumerate(sizes):
@@ -103,7 +116,7 @@ def by_tuples(indices: Array, sizes: tuple[int, ...]) -> Array:
     return targets
 
 
-def along_axis(indices: Array, shape: tuple[int, ...], axis: int) -> Array:
+def _along_axis(indices: Array, shape: tuple[int, ...], axis: int) -> Array:
     """Return the flat target of each index.
 
     Lanes along the axis have no target in common. Where the index is the same for all of a dim (stride 0),

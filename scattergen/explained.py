@@ -71,7 +71,7 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
         lowered = moving.lowered(arguments)
         if lowered is None:
             return Explanation(spec, PYTHON, None, PYTHON, 1, (), tuple(arguments.copies))
-        arguments, moved = lowered.arguments, lowered.text
+        arguments, moved = lowered.arguments, lowered.text()
     plan, arguments = dispatch.planned(arguments, threads)
     return Explanation(
         spec=spec,

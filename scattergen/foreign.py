@@ -12,6 +12,7 @@ Lists have no type of their own and are read in that of `data`.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ WORDS = {16: "c128", 8: "u64", 4: "u32", 2: "u16", 1: "u8"}
 """Bytes → the tag of numbers that are moved as these bytes are."""
 
 
+@lru_cache(maxsize=256)
 def word(size: int) -> tuple[DType, int]:
     """Return the longest word of which elements of `size` bytes are made, and how many of them one element has."""
     longest = next((length for length in WORDS if size % length == 0 and size), 1)
@@ -107,7 +109,9 @@ def result_type(data: Array, updates: Array) -> np.dtype[Any]:
 
     Joined strings may need more.
     """
-    return native(np.result_type(data.dtype, updates.dtype) if data.dtype.kind in "US" else data.dtype)
+    if data.dtype == updates.dtype or data.dtype.kind not in "US":
+        return native(data.dtype)
+    return native(np.result_type(data.dtype, updates.dtype))
 
 
 def width(dtype: np.dtype[Any]) -> int:

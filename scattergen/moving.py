@@ -30,6 +30,9 @@ Run = Callable[[Arguments], Array]
 """Runs a call on numbers: `dispatch.execute`."""
 
 
+_FEW = 8
+"""With so many elements of the result for each update, looking through all of them takes longer than the rest."""
+
 _NAT = np.iinfo(np.int64).min
 
 
@@ -37,8 +40,8 @@ class Lowered(Record):
     """A call on numbers that stands for one on other elements."""
 
     arguments: Arguments
-    text: str
-    """What is moved, for people."""
+    text: Callable[[], str]
+    """Says how elements are moved, for people."""
     finish: Callable[[Array, Run], Array]
     """Returns the call's result, given that of the numbers."""
 
@@ -120,7 +123,7 @@ def _as_words(arguments: Arguments) -> Lowered:
         return _copied(arguments.out, target, str(arguments.spec.op))
 
     call = _numbers(arguments, word, data.view(unit), indices, updates.view(unit), words, copies)
-    return Lowered(call, f"{dtype}, by {count} words of {8 * word.size} bits", finish)
+    return Lowered(call, lambda: f"{dtype}, by {count} words of {8 * word.size} bits", finish)
 
 
 def _moved_type(arguments: Arguments) -> np.dtype[Any]:
@@ -145,23 +148,38 @@ def _copied(out: Array, result: Array, operator: str) -> Array:
 
 def _as_positions(arguments: Arguments) -> Lowered:
     """Return the call that finds for each element of the result which update is the last to go there."""
-    updates, shape = arguments.updates, arguments.data.shape
-    once = updates[(..., *(slice(0, 1) if stride == 0 else slice(None) for stride in updates.strides))]
-    positions = np.broadcast_to(np.arange(once.size).reshape(once.shape), updates.shape)
-    table = np.full(shape, -1, np.int64)
+    data, updates, copies = arguments.data, arguments.updates, list(arguments.copies)
+    few = updates.size * _FEW < data.size
+    table = np.empty(data.shape, np.int64) if few else np.full(data.shape, -1)
+    numbers = np.arange(updates.size).reshape(updates.shape)
 
     def finish(result: Array, _: Run) -> Array:
-        places = np.flatnonzero(result.reshape(-1) >= 0)
-        values = once.reshape(-1)[result.reshape(-1)[places]]
-        return _write(arguments, places, values, foreign.result_type(arguments.data, updates))
+        found = result.reshape(-1)
+        if few:  # those that stay are asked for: nothing but their places in the table is touched
+            targets = checks.targets(arguments)
+            last = np.flatnonzero(found[targets] == numbers.reshape(-1))
+            places = targets[last]
+        else:
+            places = np.flatnonzero(found >= 0)
+            last = found[places]
+        return _write(arguments, places, _taken(updates, last), foreign.result_type(data, updates))
 
-    copies = list(arguments.copies)
-    call = _numbers(arguments, DTYPES["i64"], table, arguments.indices, positions, table, copies)
-    return Lowered(call, f"{arguments.data.dtype}, by positions of updates; NumPy moves the last ones", finish)
+    call = _numbers(arguments, DTYPES["i64"], table, arguments.indices, numbers, table, copies)
+    return Lowered(call, lambda: f"{data.dtype}, by positions of updates; NumPy moves the last ones", finish)
+
+
+def _taken(array: Array, positions: Array) -> Array:
+    """Return a copy of the elements at flat positions; what is repeated by a stride of 0 is not written out."""
+    once = array[(..., *(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides))]
+    if once.shape != array.shape:
+        numbers = np.arange(once.size).reshape(once.shape)
+        positions = np.broadcast_to(numbers, array.shape).reshape(-1)[positions]
+    taken: Array = once.reshape(-1)[positions]
+    return taken
 
 
 def _write(arguments: Arguments, places: Array, values: Array, dtype: np.dtype[Any]) -> Array:
-    """Return `data` with `values`, copies, at flat `places`, sorted: in `out`, or new and of `dtype`."""
+    """Return `data` with `values`, copies, at flat `places`, each once: in `out`, or new and of `dtype`."""
     data, out = arguments.data, arguments.out
     if out is None:
         target = data.astype(dtype)
@@ -173,10 +191,10 @@ def _write(arguments: Arguments, places: Array, values: Array, dtype: np.dtype[A
             np.copyto(out, data, casting="unsafe")
     if target.flags.c_contiguous:
         target.reshape(-1)[places] = values
-    else:  # the places are sorted; `flat` would stop at 32 dims, and `np.put` and `np.place` fail for StringDType
+    else:  # `flat` would stop at 32 dims, and `np.put` and `np.place` fail for StringDType
         here = np.zeros(target.shape, np.bool_)
         here.reshape(-1)[places] = True
-        target[here] = values
+        target[here] = values[np.argsort(places)]
     return target
 
 
@@ -213,7 +231,7 @@ def _as_times(arguments: Arguments) -> Lowered:
 
     numbers = None if target is None else _as_int64(target)
     call = _numbers(arguments, DTYPES["i64"], _as_int64(data), indices, _as_int64(updates), numbers, copies)
-    return Lowered(call, f"{data.dtype} as i64", finish)
+    return Lowered(call, lambda: f"{data.dtype} as i64", finish)
 
 
 def _as_int64(array: Array) -> Array:
