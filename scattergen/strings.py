@@ -20,7 +20,7 @@ from .errors import DTypeError
 Step = Callable[[Any, Any], Any]
 """Combines an old value and an update."""
 
-_LONG = 8
+_LONG = 64
 """Updates of one target from which on strings are joined at once: one by one, a long text is copied each time."""
 
 
@@ -48,7 +48,9 @@ def combine(arguments: Arguments) -> tuple[Array, Array, np.dtype[Any]]:
     if dtype.kind in "US":
         longest = max(map(len, cells), default=0)
         dtype = np.dtype(f"{dtype.kind}{max(longest, foreign.width(dtype))}")
-    return places, _array(cells, dtype), dtype
+    # Objects that are sequences stay elements, which `np.array` would take apart.
+    found = np.fromiter(cells, dtype, len(cells)) if dtype.kind == "O" else np.array(cells, dtype)
+    return places, found, dtype
 
 
 Refused = Callable[[int, TypeError], DTypeError]
@@ -91,16 +93,6 @@ def _with_missing(step: Step, dtype: np.dtype[Any]) -> Step:
     except TypeError:  # that of pandas is neither equal nor unequal to itself
         spreads = True
     return (lambda old, new: missing if old is missing or new is missing else step(old, new)) if spreads else step
-
-
-def _array(values: list[Any], dtype: np.dtype[Any]) -> Array:
-    """Return a 1-d array; objects that are sequences stay elements."""
-    if dtype.kind != "O":
-        return np.array(values, dtype)
-    found = np.empty(len(values), dtype)
-    for place, value in enumerate(values):
-        found[place] = value
-    return found
 
 
 _STEPS: dict[str, Step] = {

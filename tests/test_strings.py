@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import operator
 import sys
 import threading
 import weakref
@@ -32,6 +34,15 @@ STRING = np.dtypes.StringDType()
 TYPES: dict[str, Any] = {"object": np.dtype(object), "U": np.dtype("U9"), "S": np.dtype("S5"), "T": STRING}
 CHANCE = np.random.default_rng(7)
 WORDS = np.array(["", "a", "b", "ab", "scatter", "0", "Z", "ba"], object)
+
+
+class Text(str):
+    """A string that is joined in its own way."""
+
+    __slots__ = ()
+
+    def __radd__(self, other: str) -> str:
+        return f"{other}+{self!s}"
 
 
 def strings(shape: tuple[int, ...], kind: str, random: np.random.Generator = CHANCE) -> Array:
@@ -248,6 +259,16 @@ def test_a_sum_takes_the_width_that_it_needs() -> None:
     assert not difference(got, np.array([b"a\0b\0c", b"d"]))
     many = scattergen.scatter_elements([""], np.zeros(20_000, int), np.array(["xy"] * 20_000), reduction="add")
     assert many.tolist() == ["xy" * 20_000]
+
+
+@pytest.mark.parametrize("values", [["x", "yz"], [b"x", b"yz"], [1, 2.5], ["x", Text("y")]])
+def test_many_updates_of_one_target_are_joined_in_order(values: list[Any]) -> None:
+    data, updates = np.array(values, object), np.array(values * 300, object)
+    want = functools.reduce(operator.add, [values[1], *updates])
+    got = scattergen.scatter_elements(data, np.ones(600, int), updates, reduction="add")
+    assert got.tolist() == [values[0], want] and type(got[1]) is type(want)
+    with pytest.raises(DTypeError, match=r"add at data\[1\]"):
+        scattergen.scatter_elements(data, np.ones(601, int), np.append(updates, [None]), reduction="add")
 
 
 def test_an_out_that_would_cut_is_refused_before_anything_is_written() -> None:
