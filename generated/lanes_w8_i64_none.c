@@ -67,7 +67,8 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
     /* rows that touch in both are taken together, up to a block of them */
     const int touch = index_step == columns && update_step == columns;
     const int64_t rows = touch ? least(BLOCK / columns, count) : 1;
-    int64_t offset[BLOCK + AHEAD] = {0}, column[BLOCK]; /* the last offsets are fetched, never applied */
+    int64_t offset[BLOCK + AHEAD], column[BLOCK]; /* the last offsets are fetched, never applied */
+    memset(offset, 0, (size_t)(rows * columns + AHEAD) * sizeof *offset);
     for (int64_t i = 0; i < rows * columns; i++)
         column[i] = i < columns ? (int64_t)i : column[i - columns];
     for (int64_t k = 0; k < count; k += rows) {
@@ -90,8 +91,8 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
 static int64_t check(const void *indices, const int64_t *layout)
 {
     const int64_t count = layout[COUNT], inner = layout[INNER], size = layout[SIZE];
-    int64_t offset[BLOCK];
-    const int64_t column[BLOCK] = {0};
+    int64_t offset[BLOCK], column[BLOCK];
+    memset(column, 0, (size_t)least(inner, BLOCK) * sizeof *column);
     for (int64_t row = 0; row < layout[OUTER] * count; row++) {
         const index_type *index =
             (const index_type *)indices + row / count * layout[INDEX_OUTER] + row % count * layout[INDEX_STEP];

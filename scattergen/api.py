@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from . import dispatch
-from .dispatch import plans
+from .fast import recent
 from .ops import OPS
 
 _SCATTER, _SCATTER_ELEMENTS, _SCATTER_ND = OPS["scatter"], OPS["scatter_elements"], OPS["scatter_nd"]
-_ndarray = np.ndarray
 
 
 def scatter_elements(
@@ -53,21 +52,16 @@ def scatter_elements(
 
     """
     key = None
-    if (
-        out is threads is None
-        and duplicates == "allow"
-        and not unique
-        and type(data) is type(indices) is type(updates) is _ndarray
-    ):
-        key = (
-            data.dtype, indices.dtype, updates.dtype, data.shape, indices.shape, updates.shape, axis, reduction, opset,
-        )  # fmt: skip
+    if out is None:
         try:
-            plan = plans.get(key)
-        except TypeError:  # an unhashable axis or reduction; the checks say so
-            key = plan = None
-        if plan is not None:
-            return plan(data, indices, updates)
+            key = (indices.shape, axis, reduction, opset, threads, unique)
+            fast = recent.get(key)
+        except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
+            key = fast = None
+        if fast is not None and duplicates == "allow":
+            result = fast(data, indices, updates)
+            if result is not None:
+                return result
     return dispatch.run(
         _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique, key
     )
@@ -108,28 +102,16 @@ def scatter_nd(
 
     """
     key = None
-    if (
-        out is threads is None
-        and duplicates == "allow"
-        and not unique
-        and type(data) is type(indices) is type(updates) is _ndarray
-    ):
-        key = (
-            data.dtype,
-            indices.dtype,
-            updates.dtype,
-            data.shape,
-            indices.shape,
-            updates.shape,
-            reduction,
-            opset,
-        )
+    if out is None:
         try:
-            plan = plans.get(key)
-        except TypeError:
-            key = plan = None
-        if plan is not None:
-            return plan(data, indices, updates)
+            key = (indices.shape, reduction, opset, threads, unique)
+            fast = recent.get(key)
+        except (AttributeError, TypeError):
+            key = fast = None
+        if fast is not None and duplicates == "allow":
+            result = fast(data, indices, updates)
+            if result is not None:
+                return result
     return dispatch.run(
         _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique, key
     )

@@ -168,6 +168,41 @@ invoke: Invoke = _invoke_abi
 """Run a call: `invoke(call.pointer, out, data, indices, updates, scratch)`, each an address or NULL."""
 
 
+invoke_arrays: Callable[[int], int] | None = None
+"""Run a call on arrays that are looked at on the way: ``invoke_arrays(id((site, out, data, indices, updates)))``.
+
+Arrays that do not fit the numbers of `site` (an array of int64) are not touched, and the call returns `MISALIGNED`.
+None where there is no caller module.
+"""
+
+invoke_arrays_with: Callable[[int, int], int] | None = None
+"""The same with the address of scratch behind it."""
+
+invoke_bound: Callable[[int], int] | None = None
+"""Run a call on addresses that stand in memory: call, out, data, indices, updates. None as above."""
+
+
+def site(call: Call, arrays: tuple[Any, ...]) -> list[int]:
+    """Return the numbers that `invoke_arrays` compares arrays with: call, then type, rank and shape of each.
+
+    They hold addresses of the call and of the arrays' dtypes, so these must be kept.
+    """
+    numbers = [int(_abi.ffi.cast("intptr_t", call.pointer))]
+    for array in arrays:
+        numbers += [id(array.dtype), array.ndim, *array.shape]
+    return numbers
+
+
+def number(pointer: Any) -> int:
+    """Return an address as a number, which C takes quicker than a pointer; it keeps nothing alive."""
+    return int(_abi.ffi.cast("uintptr_t", pointer))
+
+
+def addresses(*pointers: Any) -> Any:
+    """Return pointers in memory, one after the other; the pointers must be kept."""
+    return _abi.ffi.new("uintptr_t[]", [number(pointer) for pointer in pointers])
+
+
 def has_caller() -> bool:
     """Whether calls go through a caller module."""
     return invoke is not _invoke_abi
@@ -175,11 +210,13 @@ def has_caller() -> bool:
 
 def use_caller(path: AnyPath) -> None:
     """Send all further calls through the caller module at `path`."""
-    global invoke
+    global invoke, invoke_arrays, invoke_arrays_with, invoke_bound
     import importlib.util
 
     spec = importlib.util.spec_from_file_location(CALLER, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    invoke = module.lib.scattergen_invoke
+    found = module.lib
+    invoke_arrays, invoke_arrays_with = found.scattergen_invoke_arrays, found.scattergen_invoke_arrays_with
+    invoke_bound, invoke = found.scattergen_invoke_bound, found.scattergen_invoke

@@ -83,12 +83,15 @@ def _cache_sizes(folder: str | os.PathLike[str]) -> CacheSizes:
     sizes = list(_DEFAULT_SIZES)
     for index in range(8):
         try:
-            level, kind, size = (_line(folder, f"index{index}", name) for name in ("level", "type", "size"))
-            number, size_ = int(level), _bytes(size)
+            level = int(_line(folder, f"index{index}", "level"))
+            kind, size = (_line(folder, f"index{index}", name) for name in ("type", "size"))
+            held = _bytes(size)
+        except FileNotFoundError:  # they are numbered without gaps
+            break
         except (OSError, ValueError):
             continue
-        if kind != "Instruction" and 1 <= number <= 3 and size_ > 0:
-            sizes[number - 1] = size_
+        if kind != "Instruction" and 1 <= level <= 3 and held > 0:
+            sizes[level - 1] = held
     return CacheSizes(*sizes)
 
 

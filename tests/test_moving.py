@@ -267,3 +267,15 @@ def test_arrays_of_bytes_may_overlap() -> None:
     want = by_loop(words.copy(), indices.copy(), words[:3].copy(), 0)
     scattergen.scatter_elements(words, indices, words[:3], out=words)
     assert not difference(words.view(np.int64), want.view(np.int64))
+
+
+def test_calls_on_numbers_of_the_same_shape_do_not_answer() -> None:
+    indices = np.array([2, 0])
+    for _ in range(3):
+        numbers = scattergen.scatter_elements(np.arange(3), indices, np.array([7, 8]))
+        assert numbers.tolist() == [8, 1, 7]
+        for dtype in ("M8[s]", "m8[s]", "V8"):
+            data, updates = np.arange(3).view(dtype), np.array([7, 8]).view(dtype)
+            assert same(scattergen.scatter_elements(data, indices, updates), numbers.view(dtype))
+        objects = np.array([0, 1, 2], object), np.array([7, 8], object)
+        assert same(scattergen.scatter_elements(objects[0], indices, objects[1]), numbers.astype(object))
