@@ -22,8 +22,8 @@ enum {
     OUTER, COUNT, INNER, SIZE, TOTAL, OUT_OUTER, OUT_AXIS, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, WIDTH
 };
 
-/* How far ahead of the work rows, and targets in a tile, are fetched. */
-enum { BLOCK = 1024, ROWS_AHEAD = 8, AHEAD = 16, LINE = 64 };
+/* How far ahead of the work are fetched: rows, targets in a tile, and what is read in order. */
+enum { BLOCK = 1024, ROWS_AHEAD = 8, AHEAD = 16, FAR_AHEAD = 2048, LINE = 64 };
 
 /* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
@@ -87,6 +87,8 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
             return 1;
         for (int64_t i = 0; i < n; i++) {
             __builtin_prefetch(tile + offset[i + AHEAD], 1);
+            __builtin_prefetch(index + k * index_step + i + FAR_AHEAD);
+            __builtin_prefetch(row + i + FAR_AHEAD);
             tile[offset[i]] = greater(tile[offset[i]], row[i]);
         }
     }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import dispatch
-from .fast import recent
+from .fast import Key, recent
 from .ops import OPS
 
 _SCATTER, _SCATTER_ELEMENTS, _SCATTER_ND = OPS["scatter"], OPS["scatter_elements"], OPS["scatter_nd"]
@@ -51,17 +51,16 @@ def scatter_elements(
         DTypeError (TypeError).
 
     """
-    key = None
-    if out is None:
-        try:
-            key = (indices.shape, axis, reduction, opset, threads, unique)
-            fast = recent.get(key)
-        except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
-            key = fast = None
-        if fast is not None and duplicates == "allow":
-            result = fast(data, indices, updates)
-            if result is not None:
-                return result
+    key: Key | None
+    try:
+        key = (indices.shape, axis, reduction, opset, threads, unique, None if out is None else out is data)
+        fast = recent.get(key)
+    except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
+        key = fast = None
+    if fast is not None and duplicates == "allow":
+        result = fast(data, indices, updates, out)
+        if result is not None:
+            return result
     return dispatch.run(
         _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique, key
     )
@@ -101,17 +100,16 @@ def scatter_nd(
         DTypeError (TypeError).
 
     """
-    key = None
-    if out is None:
-        try:
-            key = (indices.shape, reduction, opset, threads, unique)
-            fast = recent.get(key)
-        except (AttributeError, TypeError):
-            key = fast = None
-        if fast is not None and duplicates == "allow":
-            result = fast(data, indices, updates)
-            if result is not None:
-                return result
+    key: Key | None
+    try:
+        key = (indices.shape, reduction, opset, threads, unique, None if out is None else out is data)
+        fast = recent.get(key)
+    except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
+        key = fast = None
+    if fast is not None and duplicates == "allow":
+        result = fast(data, indices, updates, out)
+        if result is not None:
+            return result
     return dispatch.run(
         _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique, key
     )

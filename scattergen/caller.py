@@ -24,6 +24,7 @@ int64_t scattergen_invoke(const void *call, void *out, const void *data, const v
                           void *scratch);
 int64_t scattergen_invoke_arrays(uintptr_t arrays);
 int64_t scattergen_invoke_arrays_with(uintptr_t arrays, uintptr_t scratch);
+int64_t scattergen_invoke_into(uintptr_t arrays, uintptr_t scratch);
 int64_t scattergen_invoke_bound(uintptr_t addresses);
 """
 SOURCE = """
@@ -55,19 +56,33 @@ static int64_t scattergen_invoke(const void *call, void *out, const void *data, 
     return c->run(out, data, indices, updates, c->layout, scratch, c->threads);
 }
 
-/* Whether an object is an array of NumPy's own class, in C order, of the type, rank and shape at `*expected`, which
- * moves on to what is expected of the next. Reads what NumPy's headers lay open, and changes nothing. */
-static int fits(PyArrayObject *array, PyTypeObject *ndarray, const int64_t **expected)
+/* What a site holds: a call, then of each array its type, bytes, rank and shape. */
+enum { CALL, DATA, TYPE = 0, BYTES, RANK, SHAPE };
+
+static const int64_t *next(const int64_t *expected)
 {
-    const int64_t *e = *expected;
-    if (Py_TYPE((PyObject *)array) != ndarray || (int64_t)(intptr_t)PyArray_DESCR(array) != e[0]
-        || PyArray_NDIM(array) != e[1] || !PyArray_CHKFLAGS(array, NPY_ARRAY_C_CONTIGUOUS))
+    return expected + SHAPE + expected[RANK];
+}
+
+/* Whether an object is an array of NumPy's own class, in C order, of the type, rank and shape that is expected.
+ * Reads what NumPy's headers lay open, and changes nothing. */
+static int fits(PyArrayObject *array, PyArrayObject *site, const int64_t *expected)
+{
+    if (Py_TYPE((PyObject *)array) != Py_TYPE((PyObject *)site)
+        || (int64_t)(intptr_t)PyArray_DESCR(array) != expected[TYPE] || PyArray_NDIM(array) != expected[RANK]
+        || !PyArray_CHKFLAGS(array, NPY_ARRAY_C_CONTIGUOUS))
         return 0;
-    for (int64_t i = 0; i < e[1]; i++)
-        if (PyArray_DIMS(array)[i] != e[2 + i])
+    for (int64_t i = 0; i < expected[RANK]; i++)
+        if (PyArray_DIMS(array)[i] != expected[SHAPE + i])
             return 0;
-    *expected = e + 2 + e[1];
     return 1;
+}
+
+/* Whether two arrays share memory. */
+static int meet(PyArrayObject *a, int64_t a_bytes, PyArrayObject *b, int64_t b_bytes)
+{
+    const char *from = PyArray_DATA(a), *other = PyArray_DATA(b);
+    return from < other + b_bytes && other < from + a_bytes;
 }
 
 /* `arrays` is the address of a tuple that Python holds: a number for each array would take longer than the rest. */
@@ -76,17 +91,31 @@ static int64_t scattergen_invoke_arrays_with(uintptr_t arrays, uintptr_t scratch
     PyArrayObject *const *array = (PyArrayObject *const *)((PyTupleObject *)arrays)->ob_item;
     PyArrayObject *site = array[0], *out = array[1], *d = array[2], *i = array[3], *u = array[4];
     const int64_t *expected = PyArray_DATA(site);
-    const void *call = (const void *)(intptr_t)*expected++;
-    PyTypeObject *ndarray = Py_TYPE((PyObject *)site);
-    if (!fits(d, ndarray, &expected) || !fits(i, ndarray, &expected) || !fits(u, ndarray, &expected))
+    const int64_t *data = expected + DATA, *indices = next(data), *updates = next(indices);
+    if (!fits(d, site, data) || !fits(i, site, indices) || !fits(u, site, updates))
         return %d;
-    return scattergen_invoke(call, PyArray_DATA(out), PyArray_DATA(d), PyArray_DATA(i), PyArray_DATA(u),
-                             (void *)scratch);
+    return scattergen_invoke((const void *)(intptr_t)expected[CALL], PyArray_DATA(out), PyArray_DATA(d),
+                             PyArray_DATA(i), PyArray_DATA(u), (void *)scratch);
 }
 
 static int64_t scattergen_invoke_arrays(uintptr_t arrays)
 {
     return scattergen_invoke_arrays_with(arrays, 0);
+}
+
+/* The same for an output that is somebody's: the data itself, or an array that shares no memory with the others. */
+static int64_t scattergen_invoke_into(uintptr_t arrays, uintptr_t scratch)
+{
+    PyArrayObject *const *array = (PyArrayObject *const *)((PyTupleObject *)arrays)->ob_item;
+    PyArrayObject *site = array[0], *out = array[1], *d = array[2], *i = array[3], *u = array[4];
+    const int64_t *expected = PyArray_DATA(site);
+    const int64_t *data = expected + DATA, *indices = next(data), *updates = next(indices);
+    if (!fits(d, site, data) || !fits(i, site, indices) || !fits(u, site, updates) || !fits(out, site, data)
+        || !PyArray_CHKFLAGS(out, NPY_ARRAY_WRITEABLE) || (out != d && meet(out, data[BYTES], d, data[BYTES]))
+        || meet(out, data[BYTES], i, indices[BYTES]) || meet(out, data[BYTES], u, updates[BYTES]))
+        return %d;
+    return scattergen_invoke((const void *)(intptr_t)expected[CALL], PyArray_DATA(out),
+                             out == d ? NULL : PyArray_DATA(d), PyArray_DATA(i), PyArray_DATA(u), (void *)scratch);
 }
 
 static int64_t scattergen_invoke_bound(uintptr_t addresses)

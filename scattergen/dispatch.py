@@ -53,7 +53,7 @@ def run(
     if duplicates != "allow" or not type(data) is type(indices) is type(updates) is np.ndarray:
         key = None
     if key is not None:
-        found = fast.find(key, data, indices, updates)
+        found = fast.find(key, data, indices, updates, out)
         if found is not None:
             return found
     arguments = arrays.prepare(op, opset, place, reduction, data, indices, updates, out)
@@ -97,9 +97,10 @@ def execute(arguments: Arguments, threads: int | None, key: fast.Key | None = No
     if status >= 0:
         raise out_of_bounds(arguments)
     assert status == -1, "a plan was called with addresses that it was not made for"
-    if key is not None and kernel_copies and _all_contiguous(arguments) and not repeats.possible(arguments):
+    copied = kernel_copies or in_place
+    if key is not None and copied and _all_contiguous(arguments) and not repeats.possible(arguments):
         caller.adopt(forget)
-        fast.keep(key, call, arguments.data, arguments.indices, arguments.updates)
+        fast.keep(key, call, data, arguments.indices, arguments.updates, out)
     if out is None:
         return target
     if target is not out:
@@ -165,9 +166,10 @@ def same_memory_order(data: Array, target: Array, out: Array | None) -> bool:
 
 
 def _all_contiguous(arguments: Arguments) -> bool:
+    out = arguments.data if arguments.out is None else arguments.out
     return not arguments.copies and all(
         array.flags.c_contiguous and array.flags.aligned
-        for array in (arguments.data, arguments.indices, arguments.updates)
+        for array in (arguments.data, arguments.indices, arguments.updates, out)
     )
 
 

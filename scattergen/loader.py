@@ -178,18 +178,21 @@ None where there is no caller module.
 invoke_arrays_with: Callable[[int, int], int] | None = None
 """The same with the address of scratch behind it."""
 
+invoke_into: Callable[[int, int], int] | None = None
+"""The same where `out` is the data itself or an array of its kind: nothing of it may be shared with the others."""
+
 invoke_bound: Callable[[int], int] | None = None
 """Run a call on addresses that stand in memory: call, out, data, indices, updates. None as above."""
 
 
-def site(call: Call, arrays: tuple[Any, ...]) -> list[int]:
-    """Return the numbers that `invoke_arrays` compares arrays with: call, then type, rank and shape of each.
+def site(pointer: Any, arrays: tuple[Any, ...]) -> list[int]:
+    """Return the numbers that `invoke_arrays` compares arrays with: call, then type, bytes, rank and shape of each.
 
-    They hold addresses of the call and of the arrays' dtypes, so these must be kept.
+    `pointer` is a call's. It and the arrays' dtypes must be kept, since the numbers hold their addresses.
     """
-    numbers = [int(_abi.ffi.cast("intptr_t", call.pointer))]
+    numbers = [int(_abi.ffi.cast("intptr_t", pointer))]
     for array in arrays:
-        numbers += [id(array.dtype), array.ndim, *array.shape]
+        numbers += [id(array.dtype), array.nbytes, array.ndim, *array.shape]
     return numbers
 
 
@@ -210,7 +213,7 @@ def has_caller() -> bool:
 
 def use_caller(path: AnyPath) -> None:
     """Send all further calls through the caller module at `path`."""
-    global invoke, invoke_arrays, invoke_arrays_with, invoke_bound
+    global invoke, invoke_arrays, invoke_arrays_with, invoke_into, invoke_bound
     import importlib.util
 
     spec = importlib.util.spec_from_file_location(CALLER, path)
@@ -219,4 +222,5 @@ def use_caller(path: AnyPath) -> None:
     spec.loader.exec_module(module)
     found = module.lib
     invoke_arrays, invoke_arrays_with = found.scattergen_invoke_arrays, found.scattergen_invoke_arrays_with
-    invoke_bound, invoke = found.scattergen_invoke_bound, found.scattergen_invoke
+    invoke_into, invoke_bound = found.scattergen_invoke_into, found.scattergen_invoke_bound
+    invoke = found.scattergen_invoke

@@ -30,6 +30,9 @@ BUCKETS_PAY = 4
 OWNERS_PAY = 1 << 20
 """Bytes of updates from which dealing slices out pays for the waiting between rounds."""
 
+STREAM_PAYS = 4
+"""Part of the last cache that an output has to be larger than, as a divisor, to be written past the caches."""
+
 LINE = 64
 """Bytes of a cache line."""
 
@@ -81,6 +84,10 @@ class Work(Record):
         """Return how many threads pay, where the work falls into `shares` that can go to different ones."""
         return max(1, min(machine.threads, shares, self.traffic // THREAD_PAYS))
 
+    def streamed(self, machine: Machine) -> int:
+        """Return 1 where the output is so large that the caches do not keep it for whoever reads it next, else 0."""
+        return int(self.loops.total * self.element.size > machine.l3 // STREAM_PAYS)
+
     @property
     def wide_size(self) -> int:
         """Bytes of an element in a form that works on a copy."""
@@ -127,7 +134,7 @@ def _lanes(work: Work, machine: Machine) -> Choice:
     fits = axis * width * work.wide_size * threads <= min(SCRATCH, machine.l3 // 2)
     spills = axis * loops.components[0].stride * size > machine.l2
     if fits and spills and inner >= TILE and 8 * loops.tuples.extent >= axis * (1 if work.fresh else 4):
-        return Choice("tiles", (*LAYOUTS["lanes"](loops), width), threads)
+        return Choice("tiles", (*LAYOUTS["lanes"](loops), width, work.streamed(machine)), threads)
     return Choice("lanes", (*LAYOUTS["lanes"](loops), widest), threads)
 
 
@@ -155,7 +162,7 @@ def _slices(work: Work, machine: Machine) -> Choice:
     in_rows = loops.total % length == 0 and all(component.stride % length == 0 for component in loops.components)
     replaced = work.moves and work.fresh and in_rows and length * size >= INVERSE_PAYS and rows <= 8 * count
     if replaced and 4 * (rows + threads) <= SCRATCH and count < (1 << 32) - 1:
-        return Choice("inverse", layout, min(threads, rows))
+        return Choice("inverse", (*layout, work.streamed(machine)), min(threads, rows))
     dealt = _dealt(work, machine)
     if dealt > 1 and count > BLOCK * threads and count * length * size >= OWNERS_PAY:
         return Choice("owners", layout, dealt)

@@ -60,8 +60,62 @@ def test_the_second_call_is_fast(more: dict[str, Any], nobody_else: Callable[[],
         assert (call(*given, **more) == expected(*given)).all()
     with pytest.raises(AssertionError, match="slow way"):
         call(*given, **more, duplicates="refuse")
-    with pytest.raises(AssertionError, match="slow way"):
-        call(*given, **more, out=given[0].copy())
+
+
+@pytest.mark.parametrize("form", ["in place", "into another"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bool"])
+def test_an_output_of_the_callers_is_fast_too(form: str, dtype: str, nobody_else: Callable[[], None]) -> None:
+    data, indices, updates = arrays(dtype)
+    out = data if form == "in place" else np.empty_like(data)
+    assert call(data, indices, updates, out=out) is out
+    nobody_else()
+    for _ in range(3):
+        want = expected(data, indices, updates)
+        before = updates.copy(), indices.copy()
+        assert call(data, indices, updates, out=out) is out
+        assert (out == want).all() and (updates == before[0]).all() and (indices == before[1]).all()
+
+
+def test_an_output_is_looked_at_before_it_is_written() -> None:
+    data, indices, updates = arrays()
+    room = np.zeros(100, np.float32)
+    out = room[:12].reshape(3, 4)
+    for _ in range(2):
+        call(data, indices, updates, out=out)
+    want = expected(data, indices, updates)
+    shared = room[4:16].reshape(3, 4)  # data that lies across the output
+    shared[...] = data
+    assert (call(shared, indices, updates, out=out) == want).all()
+    near = room[12:24].reshape(3, 4)  # and data that ends where the output begins
+    near[...] = data
+    assert (call(near, indices, updates, out=out) == want).all() and (near == data).all()
+    view = out[:]  # the very elements, by another object
+    view[...] = data
+    assert (call(view, indices, updates, out=out) == want).all()
+    later = room[4:12].reshape(2, 4)  # updates inside of the output
+    out[...] = data
+    later_values = later.copy()
+    assert (call(data, indices, later, out=out) == expected(data, indices, later_values)).all()
+    out.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        call(data, indices, updates, out=out)
+    for wrong, error in ((np.empty((3, 4)), TypeError), (np.empty((4, 3), np.float32), ValueError), ([], TypeError)):
+        with pytest.raises(error):
+            call(data, indices, updates, out=wrong)
+    transposed = np.empty((4, 3), np.float32).T
+    assert (call(data, indices, updates, out=transposed) == want).all()
+
+
+@pytest.mark.parametrize("form", ["in place", "into another"])
+def test_a_bad_index_leaves_the_output_alone(form: str) -> None:
+    data, indices, updates = arrays()
+    out = data if form == "in place" else np.full_like(data, -1)
+    call(data, indices, updates, out=out)
+    before = out.copy()
+    indices[1, 3] = -4
+    with pytest.raises(IndexError):
+        call(data, indices, updates, out=out)
+    assert (out == before).all()
 
 
 def test_tuples_are_fast_too(nobody_else: Callable[[], None]) -> None:
@@ -154,7 +208,7 @@ def test_scratch_is_handed_over(nobody_else: Callable[[], None]) -> None:
     data = np.zeros((64, 2048), np.float16)
     indices = np.zeros((64, 2048), np.int64)
     first = scattergen.scatter_elements(data, indices, data + 1, 1, "add", threads=1)
-    key = (indices.shape, 1, "add", 18, 1, False)
+    key = (indices.shape, 1, "add", 18, 1, False, None)
     served = fast.recent.get(key)
     assert served is not None and served.__name__ == "with_scratch", "choose shapes whose kernel has scratch"
     nobody_else()
