@@ -271,11 +271,14 @@ def test_arrays_of_bytes_may_overlap() -> None:
 
 def test_calls_on_numbers_of_the_same_shape_do_not_answer() -> None:
     indices = np.array([2, 0])
-    for _ in range(3):
-        numbers = scattergen.scatter_elements(np.arange(3), indices, np.array([7, 8]))
-        assert numbers.tolist() == [8, 1, 7]
-        for dtype in ("M8[s]", "m8[s]", "V8"):
-            data, updates = np.arange(3).view(dtype), np.array([7, 8]).view(dtype)
-            assert same(scattergen.scatter_elements(data, indices, updates), numbers.view(dtype))
-        objects = np.array([0, 1, 2], object), np.array([7, 8], object)
-        assert same(scattergen.scatter_elements(objects[0], indices, objects[1]), numbers.astype(object))
+    for in_place in (False, True):
+        for _ in range(3):
+
+            def call(data: Array, updates: Array, within: bool = in_place) -> Array:
+                return scattergen.scatter_elements(data, indices, updates, out=data if within else None)
+
+            numbers = call(np.arange(3), np.array([7, 8]))
+            assert numbers.tolist() == [8, 1, 7]
+            for dtype in ("M8[s]", "m8[s]", "V8"):
+                assert same(call(np.arange(3).view(dtype), np.array([7, 8]).view(dtype)), numbers.view(dtype))
+            assert same(call(np.arange(3).astype(object), np.array([7, 8], object)), numbers.astype(object))
