@@ -16,6 +16,8 @@ from .errors import SpecError
 from .record import Record
 from .spec import MAX_RANK, NUMBER
 
+_KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "string")
+
 
 class Form(Record):
     """A loop form: what its loops look like, and which template writes them."""
@@ -33,7 +35,7 @@ class Form(Record):
     """Name of the template where it is not the form's."""
     threaded: bool = True
     """Whether its work is shared out to threads."""
-    kinds: tuple[Kind, ...] = get_args(Kind)
+    kinds: tuple[Kind, ...] = _KINDS
     """The kinds of elements that the form is for."""
 
 
