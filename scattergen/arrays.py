@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes, holders, loader, shapes
+from .dtypes import DType
 from .errors import DTypeError, ShapeError, SpecError
 from .ops import Op
 from .spec import OpSpec
@@ -29,7 +30,7 @@ _MOST_WORK = 1000
 class Arguments:
     """The arrays of one call, in native byte order, of fitting shapes; `out` is where the result goes."""
 
-    __slots__ = ("checked", "copies", "data", "indices", "out", "spec", "unique", "updates")
+    __slots__ = ("checked", "copies", "data", "foreign", "indices", "out", "spec", "unique", "updates")
 
     def __init__(
         self,
@@ -49,6 +50,8 @@ class Arguments:
         """Whether every index is known to be in bounds, for as long as `indices` lives."""
         self.unique = unique
         """A promise that no two updates have one target; where it is wrong, any of them may win."""
+        self.foreign = False
+        """Whether the elements are of a type that C has not, so that `moving` has to be asked."""
 
     def reading(self, indices: Array, updates: Array, copies: list[str]) -> Arguments:
         """Return the same call, whose inputs are read from other arrays with the same values."""
@@ -79,23 +82,33 @@ def prepare(
     if indices is None and op.optional_indices:
         indices = np.zeros(data.shape[:1], np.int64)
     indices = as_indices(indices, op)
-    updates = _as_updates(updates, data, op)
+    updates = _as_updates(updates, data, op, copies)
     place = shapes.fit(op, place, data, indices, updates)
-    spec = _spec(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset, mode)
+    spec = spec_of(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset, mode)
     if out is not None:
         out = _check_out(op, out, data, copies)
-    indices, updates = _readable(indices, names.indices, out, copies), _readable(updates, names.updates, out, copies)
-    return Arguments(spec, data, indices, updates, out, copies)
+    indices, updates = readable(indices, names.indices, out, copies), readable(updates, names.updates, out, copies)
+    arguments = Arguments(spec, data, indices, updates, out, copies)
+    arguments.foreign = data.dtype.kind in dtypes.FOREIGN and dtypes.is_foreign(data.dtype)
+    return arguments
 
 
 @lru_cache(maxsize=1024)
-def _spec(
-    op: Op, dtype: np.dtype[Any], index: np.dtype[Any], rank: int, place: int, reduction: str, opset: int, mode: str
+def spec_of(
+    op: Op,
+    dtype: np.dtype[Any],
+    index: np.dtype[Any],
+    rank: int,
+    place: int,
+    reduction: str,
+    opset: int,
+    mode: str = "",
 ) -> OpSpec:
+    """Return the spec of a call on arrays of these types, or raise `DTypeError` or `SpecError`."""
     try:
         return OpSpec(
             op=op,
-            dtype=dtypes.of_numpy(dtype, f"{op}: {op.inputs.data}", op.versions[-1].dtypes),
+            dtype=_row(op, dtype, reduction),
             index=dtypes.of_numpy(index, f"{op}: {op.inputs.indices}"),
             rank=rank,
             place=place,
@@ -107,6 +120,14 @@ def _spec(
         if error.field in ("dtype", "index"):
             raise DTypeError(f"{op}: {error}") from None
         raise
+
+
+def _row(op: Op, dtype: np.dtype[Any], reduction: str) -> DType:
+    if not dtypes.is_foreign(dtype):
+        return dtypes.of_numpy(dtype, f"{op}: {op.inputs.data}", op.versions[-1].dtypes)
+    from . import foreign
+
+    return foreign.row(dtype, reduction, str(op))
 
 
 def as_array(value: Any, name: str, op: Op) -> Array:
@@ -129,13 +150,17 @@ def as_indices(value: Any, op: Op) -> Array:
     return array
 
 
-def _as_updates(value: Any, data: Array, op: Op) -> Array:
+def _as_updates(value: Any, data: Array, op: Op, copies: list[str]) -> Array:
     name = op.inputs.updates
     array = as_array(value, name, op)
-    native = data.dtype.newbyteorder("=")
-    if array.dtype.newbyteorder("=") == native:
+    if dtypes.interchangeable(array.dtype, data.dtype):
         return array
     plain = _has_no_type(value)
+    if dtypes.is_foreign(data.dtype):
+        from . import foreign
+
+        return foreign.updates(value if plain else array, array, data.dtype, str(op), copies)
+    native = data.dtype.newbyteorder("=")
     if plain and (array.size == 0 or _KIND_ORDER.find(array.dtype.kind) in range(_kind(native) + 1)):
         try:
             return np.asarray(value, dtype=native).reshape(array.shape)
@@ -152,22 +177,29 @@ def _check_out(op: Op, given: Any, data: Array, copies: list[str]) -> Array:
     if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
         raise DTypeError(f"{op}: out is a {type(given).__name__}, allowed is a NumPy array")
     out: Array = np.asarray(given)  # a memory map, say, as the plain array that it is
-    if out.dtype.newbyteorder("=") != data.dtype.newbyteorder("="):
+    if not dtypes.interchangeable(out.dtype, data.dtype):
         raise DTypeError(f"{op}: out is {out.dtype}, must be {data.dtype} as {op.inputs.data} is")
     if out.shape != data.shape:
         raise ShapeError(f"{op}: out has shape {out.shape}, must have that of {op.inputs.data}, {data.shape}")
     if not out.flags.writeable:
         raise ShapeError(f"{op}: out is read-only")
-    reach = out.itemsize if out.size else 0
-    for stride, extent in sorted((abs(s), n) for s, n in zip(out.strides, out.shape, strict=True) if n > 1):
-        if stride < reach:
-            raise ShapeError(f"{op}: out has elements that share memory (strides {out.strides})")
-        reach += stride * (extent - 1)
+    if elements_meet(out):
+        raise ShapeError(f"{op}: out has elements that share memory (strides {out.strides})")
     if not out.dtype.isnative:
         copies.append("out: foreign byte order")
     if not same_memory(out, data) and share_memory(out, data):
         copies.append(f"{op.inputs.data}: shares memory with out")
     return out
+
+
+def elements_meet(array: Array) -> bool:
+    """Whether elements of an array may share memory, as those of an expanded one do."""
+    reach = array.itemsize if array.size else 0
+    for stride, extent in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride < reach:
+            return True
+        reach += stride * (extent - 1)
+    return False
 
 
 def same_memory(one: Array, other: Array) -> bool:
@@ -190,7 +222,7 @@ def compact(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
     return np.broadcast_to(np.array(array[once], dtype or array.dtype, order="C"), array.shape)
 
 
-def _readable(array: Array, name: str, out: Array | None, copies: list[str]) -> Array:
+def readable(array: Array, name: str, out: Array | None, copies: list[str]) -> Array:
     """Return the array, or one copy of it where a kernel cannot read it while it writes `out`."""
     reasons = []
     if out is not None and share_memory(array, out):
@@ -200,4 +232,4 @@ def _readable(array: Array, name: str, out: Array | None, copies: list[str]) -> 
     if not reasons:
         return array
     copies.append(f"{name}: {' and '.join(reasons)}")
-    return compact(array, array.dtype.newbyteorder("="))
+    return compact(array, dtypes.native(array.dtype))

@@ -88,6 +88,21 @@ def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:
     raise DuplicateTargets(str(spec.op), (one, other), tuple(map(int, target)))
 
 
+def targets(arguments: Arguments) -> Array:
+    """Return the flat place in data of each update, in row-major order; indices have to be in bounds."""
+    spec, shape, updates = arguments.spec, arguments.data.shape, arguments.updates
+    if not updates.size:
+        return np.zeros(0, np.int64)
+    indices = np.array(arguments.indices, np.int64, order="C")
+    if spec.op.addressing == "axis":
+        return _along_axis(indices, shape, spec.place).reshape(-1)
+    if spec.op.addressing == "window":
+        return _in_windows(indices, shape, updates.shape, spec.place)
+    size = math.prod(shape[spec.place :])
+    slices: Array = _by_tuples(indices, shape[: spec.place])[..., None] * size + np.arange(size)
+    return slices.reshape(-1)
+
+
 def _by_tuples(indices: Array, sizes: tuple[int, ...]) -> Array:
     """Return the flat target of each tuple."""
     targets = np.zeros(indices.shape[:-1], np.int64)
@@ -112,6 +127,20 @@ def _along_axis(indices: Array, shape: tuple[int, ...], axis: int) -> Array:
             along = np.arange(extent).reshape(-1, *(1,) * (indices.ndim - dim - 1))
             targets += along * math.prod(shape[dim + 1 :])
     return targets
+
+
+def _in_windows(starts: Array, shape: tuple[int, ...], written: tuple[int, ...], axis: int) -> Array:
+    """Return the flat target of each update of a window that begins at a start of its entry in the first dim."""
+    targets = np.zeros(written, np.int64)
+    for dim, extent in enumerate(written):
+        along, behind = np.arange(extent), (1,) * (len(written) - dim - 1)
+        if dim == axis:
+            along = (starts[:, None] % shape[axis] + along) % shape[axis]
+            along = along.reshape(-1, *(1,) * (axis - 1), extent, *behind)
+        else:
+            along = along.reshape(-1, *behind)
+        targets += along * math.prod(shape[dim + 1 :])
+    return targets.reshape(-1)
 
 
 def _first_pair(targets: Array, cells: int) -> tuple[int, int] | None:

@@ -56,7 +56,7 @@ def near_names(name: str) -> list[str]:
     words = name.split("_")
     places = [f"r{rank}{letter}{number}" for rank in range(1, 7) for letter in "ak" for number in range(rank + 1)]
     words_of = [word for op in OPS.values() for word in (*op.prefix.split("_"), *op.versions[-1].modes)]
-    tags = (row.tag for row in (*dtypes.ELEMENTS, *dtypes.OPAQUE))
+    tags = (row.tag for row in (*dtypes.TENSORS, *dtypes.OPAQUE))
     vocabulary = [*tags, *ops.REDUCTIONS, *places, *OPS, *words_of]
     candidates = {"_".join((*words[:at], word, *words[at + 1 :])) for at in range(len(words)) for word in vocabulary}
     valid = [candidate for candidate in sorted(candidates) if _is_valid(candidate)]

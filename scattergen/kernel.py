@@ -16,7 +16,7 @@ from .errors import SpecError
 from .record import Record
 from .spec import MAX_RANK, NUMBER
 
-_KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "opaque")
+_KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in ("opaque", "string"))
 
 
 class Form(Record):

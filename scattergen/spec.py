@@ -61,6 +61,8 @@ class OpSpec(Record):
             raise SpecError("mode", self.mode, f"{allowed} for {self.op}-{self.opset}")
         if self.dtype.kind == "complex" and self.reduction in ("max", "min"):
             raise SpecError("dtype", self.dtype.tag, f"a real type for {self.reduction}: complex numbers have no order")
+        if self.dtype.kind == "string" and self.reduction == "mul":
+            raise SpecError("dtype", self.dtype.tag, "a type of numbers for mul: strings have no product")
         if not 1 <= self.rank <= MAX_RANK:
             raise SpecError("rank", self.rank, f"1 to {MAX_RANK}")
         places = self.op.place.allowed(self.rank)

@@ -31,8 +31,8 @@ def tensor_scatter(
     and none of the others is read.
 
     Args:
-        past_cache: rank r >= 2, the first dim is the batch; any type of ONNX's tensors but strings, the small ones
-            (float8, float4, int4) as ``ml_dtypes`` has them.
+        past_cache: rank r >= 2, the first dim is the batch; any type of ONNX's tensors, the small ones
+            (float8, float4, int4) as ``ml_dtypes`` has them; strings, times and records as for `scatter_elements`.
         update: the type and shape of `past_cache`, but for the axis, where it is no longer than that.
         write_indices: int32 or int64, an index for each entry of the batch; None for zeros.
         mode: linear, where every position has to lie within the axis: an index is in [0, s - t] for t positions

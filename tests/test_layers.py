@@ -17,10 +17,11 @@ ORDER = (
     "errors", "record", "digest", "config", "log", "paths", "machine", "dtypes", "ops", "spec", "kernel", "loops",
     "lower", "schedule", "standard", "render", "packaging", "process", "toolchain", "targets", "trials", "libraries",
     "manifest", "locks", "cache_root", "cache_entry", "cache_admin", "cache", "flights", "build", "_abi", "loader",
-    "caller", "bounds", "reference", "threads", "holders", "shapes", "arrays", "addressing", "prebuilt", "plan",
-    "packing", "repeats", "checks", "fast", "dispatch", "calls", "explained", "prepared", "bound", "progress",
-    "compiled", "api", "tensor", "commands", "jit", "onnx", "workload", "cache_workload", "bench", "wanted", "aot",
-    "terminal", "completion", "cli_commands", "cli",
+    "caller", "bounds", "reference", "threads", "holders", "foreign", "shapes", "arrays", "addressing", "prebuilt",
+    "plan", "packing", "repeats", "checks", "strings", "moving", "fast", "dispatch", "calls", "explained", "prepared",
+    "bound", "progress", "compiled", "api", "tensor", "selection", "casting", "pieces", "quick", "inplace", "at",
+    "commands", "jit", "onnx", "workload", "cache_workload", "bench", "wanted", "aot", "terminal", "completion",
+    "cli_commands", "cli",
 )  # fmt: skip
 """A module imports only from names before its own. `onnx` is a package and counts as one."""
 

@@ -1,11 +1,12 @@
 """Measure what the forms for loops and views save: ratios of two ways to one result, taken in turns.
 
-python tools/measure_forms.py            # all of it, some two minutes
-python tools/measure_forms.py strides    # one part: strides, expanded, prepared, in-place, bound
+python tools/measure_forms.py            # all of it, some four minutes
+python tools/measure_forms.py strides    # one part: strides, expanded, prepared, in-place, bound, numpy, strings
 """
 
 from __future__ import annotations
 
+import operator
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import scattergen
+from scattergen import at
 
 Array = np.ndarray[Any, np.dtype[Any]]
 SECONDS, ROUNDS = 0.15, 9
@@ -24,8 +26,8 @@ class Pair(NamedTuple):
     """Two ways to one result."""
 
     name: str
-    plain: Callable[[], Array]
-    better: Callable[[], Array]
+    plain: Callable[[], Any]
+    better: Callable[[], Any]
 
 
 def chance() -> np.random.Generator:
@@ -96,6 +98,51 @@ def bound() -> Iterator[Pair]:
         yield Pair(f"{size} elements, np.add", partial(np.add, updates, updates), call)
 
 
+def numpy() -> Iterator[Pair]:
+    """Compare NumPy's in-place functions with those of `scattergen.at`."""
+    for size in (100, 10_000, 1_000_000):
+        a, b = np.zeros(max(10, size // 10), np.float32), np.ones(size, np.float32)
+        i = chance().integers(0, a.size, size)
+        yield Pair(f"{size}, add", partial(np.add.at, a, i, b), partial(at.add, a, i, b))
+        yield Pair(f"{size}, add 1", partial(np.add.at, a, i, 1), partial(at.add, a, i, 1))
+        count = a.astype(np.int64)
+        yield Pair(f"{size}, count by 1", partial(np.add.at, count, i, 1), partial(at.add, count, i, 1))
+        small = i.astype(np.int32)
+        yield Pair(f"{size}, int32 indices", partial(np.add.at, a, small, b), partial(at.add, a, small, b))
+        yield Pair(f"{size}, maximum", partial(np.maximum.at, a, i, b), partial(at.maximum, a, i, b))
+        yield Pair(f"{size}, assign", partial(operator.setitem, a, i, b), partial(at.assign, a, i, b))
+        side = max(4, int(size**0.5))
+        table, pairs = np.zeros((side, side), np.float32), tuple(chance().integers(0, side, (2, size)))
+        yield Pair(f"{size}, add at pairs", partial(np.add.at, table, pairs, b), partial(at.add, table, pairs, b))
+        yield Pair(
+            f"{size}, assign at pairs", partial(operator.setitem, table, pairs, b), partial(at.assign, table, pairs, b)
+        )
+        rows = max(4, size // 16)
+        wide, values = np.zeros((max(2, rows // 10), 16), np.float32), np.ones((rows, 16), np.float32)
+        which = chance().integers(0, len(wide), rows)
+        tall = np.zeros((16, len(wide)), np.float32)
+        across: Any = (slice(None), which)
+        yield Pair(
+            f"{size}, add rows of 16", partial(np.add.at, wide, which, values), partial(at.add, wide, which, values)
+        )
+        yield Pair(
+            f"{size}, assign rows of 16",
+            partial(operator.setitem, wide, which, values),
+            partial(at.assign, wide, which, values),
+        )
+        yield Pair(
+            f"{size}, add columns of 16",
+            partial(np.add.at, tall, across, values.T.copy()),
+            partial(at.add, tall, across, values.T.copy()),
+        )
+        along, four = np.zeros((rows, 16), np.float32), chance().integers(0, 16, (rows, 4))
+        yield Pair(
+            f"{size}, put_along_axis",
+            partial(np.put_along_axis, along, four, values[:, :4].copy(), 1),
+            partial(at.put_along_axis, along, four, values[:, :4].copy(), 1),
+        )
+
+
 def strides() -> Iterator[Pair]:
     """Compare the call on a view with a packed copy and a call on that, on one thread: the rule of packing.py."""
     for size in (4_096, 65_536, 1_048_576):
@@ -125,7 +172,74 @@ def views(size: int) -> Iterator[tuple[str, Array, Array, Array, int]]:
     yield "slices, gaps", data, np.broadcast_to(across[:, :1], data.shape), gaps, 0
 
 
-def seconds(call: Callable[[], Array], number: int) -> float:
+def strings() -> Iterator[Pair]:
+    """Compare NumPy's own ways, on one thread, with the operators on strings, objects and records."""
+    size = 1_000_000
+    for dtype in ("O", np.dtypes.StringDType(), "U2", "U8", "U10", "S3", "V12"):
+        for targets, count in ((size, size), (size, size // 10), (size // 10, size)):
+            data, updates = _words(targets, dtype), _words(count, dtype)
+            index = chance().integers(0, targets, count)
+            yield Pair(
+                f"{data.dtype}, {count} into {targets}",
+                partial(_assigned, data, index, updates),
+                partial(scattergen.scatter_elements, data, index, updates, threads=1),
+            )
+        data, updates, index = _words(size, dtype), _words(1000, dtype), chance().integers(0, size, 1000)
+        yield Pair(
+            f"{data.dtype}, 1000 into {size} in place",
+            partial(_assigned_to, data, index, updates),
+            partial(scattergen.scatter_elements, data, index, updates, out=data, threads=1),
+        )
+        data, index = data.reshape(1000, 1000), chance().integers(0, 1000, (1000, 1000))
+        for axis in (0, 1):
+            yield Pair(
+                f"{data.dtype}, 1000 x 1000 along {axis}",
+                partial(_put_along, data, index, data, axis),
+                partial(scattergen.scatter_elements, data, index, data, axis, threads=1),
+            )
+    data, updates, index = (
+        _words(size // 10, "O"),
+        _words(size // 10, "O"),
+        chance().integers(0, size // 10, size // 10),
+    )
+    for reduction, ufunc in (("add", np.add), ("max", np.maximum)):
+        yield Pair(
+            f"object, {reduction} of {size // 10}",
+            partial(_reduced, ufunc, data, index, updates),
+            partial(scattergen.scatter_elements, data, index, updates, reduction=reduction),
+        )
+
+
+def _words(count: int, dtype: Any) -> Array:
+    dtype = np.dtype(dtype)
+    if dtype.kind == "V":
+        return np.zeros(count, dtype)
+    words = [f"{number}" for number in range(count)]
+    return np.array([word.encode() for word in words] if dtype.kind == "S" else words, dtype)
+
+
+def _assigned(data: Array, index: Array, updates: Array) -> Array:
+    return _assigned_to(data.copy(), index, updates)
+
+
+def _assigned_to(data: Array, index: Array, updates: Array) -> Array:
+    data[index] = updates
+    return data
+
+
+def _put_along(data: Array, index: Array, updates: Array, axis: int) -> Array:
+    result = data.copy()
+    np.put_along_axis(result, index, updates, axis)
+    return result
+
+
+def _reduced(ufunc: np.ufunc, data: Array, index: Array, updates: Array) -> Array:
+    result = data.copy()
+    ufunc.at(result, index, updates)
+    return result
+
+
+def seconds(call: Callable[[], Any], number: int) -> float:
     """Return the seconds of one call."""
     start = time.perf_counter()
     for _ in range(number):
@@ -148,6 +262,8 @@ PARTS: dict[str, Callable[[], Iterator[Pair]]] = {
     "in-place": in_place,
     "bound": bound,
     "strides": strides,
+    "numpy": numpy,
+    "strings": strings,
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import onnx
 
-from ..dtypes import DTYPES, ELEMENTS, OPAQUE, DType
+from ..dtypes import DTYPES, OPAQUE, TENSORS, DType
 from ..errors import SpecError
 from ..ops import Inputs, Op
 from ..spec import OpSpec
@@ -16,7 +16,7 @@ from .graph import OPERATORS, Model, Place, infer, load, places
 _KNOWN_TYPES = set(onnx.TensorProto.DataType.keys())
 _BY_ONNX_TYPE: dict[int, DType] = {
     onnx.TensorProto.DataType.Value(row.onnx.upper()): row
-    for row in (*ELEMENTS, *OPAQUE)
+    for row in (*TENSORS, *OPAQUE)
     if row.onnx.upper() in _KNOWN_TYPES  # older versions of onnx lack the smallest
 }
 
