@@ -27,6 +27,7 @@ def scatter_elements(
     threads: int | None = None,
     duplicates: str = "allow",
     unique: bool = False,
+    accumulate: str | None = None,
 ) -> np.ndarray[Any, Any]:
     """Return a copy of `data` with `updates` applied where `indices` says, along one axis: ONNX ScatterElements.
 
@@ -46,6 +47,8 @@ def scatter_elements(
         threads: most threads of this call; the result does not depend on it.
         duplicates: allow, or refuse: no two updates may have one target.
         unique: a promise that no two updates have one target. Where it is wrong, any of them may win.
+        accumulate: None: halves are rounded after every update. float32: sums and products (add, mul) of float16
+            and bfloat16 are kept in float32, in order, and rounded once.
 
     Raises:
         IndexOutOfBounds (IndexError), ShapeError, SpecError and DuplicateTargets (ValueError),
@@ -55,6 +58,7 @@ def scatter_elements(
     key = None
     if (
         out is threads is None
+        and accumulate is None
         and duplicates == "allow"
         and not unique
         and type(data) is type(indices) is type(updates) is _ndarray
@@ -68,6 +72,13 @@ def scatter_elements(
             key = plan = None
         if plan is not None:
             return plan(data, indices, updates)
+    if accumulate is not None:
+        from . import accumulated
+
+        return accumulated.run(
+            _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique,
+            accumulate,
+        )  # fmt: skip
     return dispatch.run(
         _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique, key
     )
@@ -84,6 +95,7 @@ def scatter_nd(
     threads: int | None = None,
     duplicates: str = "allow",
     unique: bool = False,
+    accumulate: str | None = None,
 ) -> np.ndarray[Any, Any]:
     """Return a copy of `data` with slices of it updated where index tuples say: ONNX ScatterND.
 
@@ -101,6 +113,8 @@ def scatter_nd(
         threads: most threads of this call; the result does not depend on it.
         duplicates: allow, or refuse: no two updates may have one target.
         unique: a promise that no two updates have one target. Where it is wrong, any of them may win.
+        accumulate: None: halves are rounded after every update. float32: sums and products (add, mul) of float16
+            and bfloat16 are kept in float32, in order, and rounded once.
 
     Raises:
         IndexOutOfBounds (IndexError), ShapeError, SpecError and DuplicateTargets (ValueError),
@@ -110,6 +124,7 @@ def scatter_nd(
     key = None
     if (
         out is threads is None
+        and accumulate is None
         and duplicates == "allow"
         and not unique
         and type(data) is type(indices) is type(updates) is _ndarray
@@ -130,6 +145,12 @@ def scatter_nd(
             key = plan = None
         if plan is not None:
             return plan(data, indices, updates)
+    if accumulate is not None:
+        from . import accumulated
+
+        return accumulated.run(
+            _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique, accumulate
+        )
     return dispatch.run(
         _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique, key
     )

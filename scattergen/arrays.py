@@ -41,6 +41,8 @@ class Arguments:
     """Whether every index is known to be in bounds, for as long as `indices` lives."""
     unique: bool = False
     """A promise that no two updates have one target; where it is wrong, any of them may win."""
+    accumulates: bool = False
+    """Whether halves are kept in float32 until the end."""
 
 
 def prepare(

@@ -39,4 +39,9 @@ def arguments_of(
         call["out"],
     )
     arguments.unique = bool(call["unique"])
+    if call.get("accumulate") is not None:
+        from . import accumulated
+
+        accumulated.require(arguments.spec, call["accumulate"])
+        arguments.accumulates = True
     return arguments, call["threads"]

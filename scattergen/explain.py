@@ -47,9 +47,15 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
     `function` is one of scattergen's operators. The kernel is made ready (built, if it has to be);
     arguments are checked as in the call, except for the values of `indices`.
     """
-    plan, arguments = dispatch.planned(*arguments_of("explain", function, *args, **kwargs))
+    arguments, threads = arguments_of("explain", function, *args, **kwargs)
+    spec = str(arguments.spec)
+    if arguments.accumulates:
+        from . import accumulated
+
+        arguments = accumulated.first_part(arguments, threads)
+    plan, arguments = dispatch.planned(arguments, threads)
     return Explanation(
-        spec=str(arguments.spec),
+        spec=spec,
         form=plan.form,
         kernel=str(plan.kernel) if plan.ready else None,
         source=plan.ready.origin if plan.ready else "reference",

@@ -18,7 +18,8 @@ ORDER = (
     "schedule", "standard", "render", "packaging", "process", "toolchain", "targets", "trials", "libraries",
     "manifest", "locks", "cache_root", "cache_entry", "cache_admin", "cache", "flights", "build", "_abi", "loader",
     "caller", "bounds", "reference", "threads", "holders", "arrays", "prebuilt", "plan", "packing", "repeats",
-    "checks", "dispatch", "calls", "explain", "prepared", "bound", "progress", "compiled", "api", "commands", "jit",
+    "checks", "dispatch", "direct", "accumulated", "calls", "explain", "prepared", "bound", "progress", "compiled",
+    "api", "graph", "commands", "jit",
     "onnx", "workload", "bench", "wanted", "aot", "terminal", "completion", "cli_commands", "cli",
 )  # fmt: skip
 """A module imports only from names before its own. `onnx` is a package and counts as one."""
