@@ -72,7 +72,7 @@ def prepare(
         place = _check_tuple_shapes(op, data, indices, updates)
     spec = _spec(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset)
     if out is not None:
-        out = _check_out(op, out, data, copies)
+        out = check_out(str(op), out, data, copies)
     indices, updates = _readable(indices, "indices", out, copies), _readable(updates, "updates", out, copies)
     return Arguments(spec, data, indices, updates, out, copies)
 
@@ -170,7 +170,8 @@ def _check_tuple_shapes(op: Op, data: Array, indices: Array, updates: Array) -> 
     return int(depth)
 
 
-def _check_out(op: Op, given: Any, data: Array, copies: list[str]) -> Array:
+def check_out(op: str, given: Any, data: Array, copies: list[str]) -> Array:
+    """Return `given` as an array that may take a result like `data`; note in `copies` what it is read through."""
     if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
         raise DTypeError(f"{op}: out is a {type(given).__name__}, allowed is a NumPy array")
     out: Array = np.asarray(given)  # a memory map, say, as the plain array that it is
