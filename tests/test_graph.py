@@ -321,9 +321,7 @@ def test_out_may_share_memory_with_src_and_index() -> None:
     assert not difference(graph.scatter(memory[2:], INDEX, 0, out=memory[:4]), want)
     index = np.array([0, 1, 1, 0])
     want = graph.scatter_reduce(np.zeros(4, np.int64), 0, index.copy(), index.copy(), "sum", False)
-    assert not difference(
-        graph.scatter_reduce(np.zeros(4, np.int64), 0, index, index, "sum", False, out=index), want
-    )
+    assert not difference(graph.scatter_reduce(np.zeros(4, np.int64), 0, index, index, "sum", False, out=index), want)
 
 
 # Against NumPy and torch

@@ -69,13 +69,7 @@ def places(given: Rows, values: Array, threads: int | None) -> Array:
     have = direct.ready(direct.kernel("places", element, DTYPES["i32" if index.itemsize == 4 else "i64"]))
     if have is None:
         return _places_by_numpy(given, values, src)
-    dim, size = given.dim, values.shape[given.dim]
-    inner = math.prod(src.shape[dim + 1 :])
-    outer, step, along = _strides(index, dim)
-    layout = (
-        math.prod(src.shape[:dim]), src.shape[dim], inner, size, values.size, size * inner, inner,
-        outer, step, along if inner > 1 else 0, src.shape[dim] * inner, inner,
-    )  # fmt: skip
+    dim, layout = given.dim, places_layout(index, given.dim, values.shape[given.dim])
     traffic = src.size * (2 * src.itemsize + 1)
     position = direct.run(have, layout, direct.most_threads(traffic, threads), out, values, index, src)
     if position >= 0:
@@ -83,22 +77,28 @@ def places(given: Rows, values: Array, threads: int | None) -> Array:
     return out
 
 
+def places_layout(index: Array, dim: int, size: int) -> tuple[int, ...]:
+    """Return the layout of the places form: for an index that three strides walk, and C-contiguous arrays."""
+    before, count, inner = math.prod(index.shape[:dim]), index.shape[dim], math.prod(index.shape[dim + 1 :])
+    strides = _strides(index, dim)
+    assert strides is not None
+    outer, step, along = strides
+    return (
+        before, count, inner, size, before * size * inner, size * inner, inner,
+        outer, step, along if inner > 1 else 0, count * inner, inner,
+    )  # fmt: skip
+
+
 def _walkable(given: Rows) -> Array:
     """Return an index, native and aligned, that three strides walk: one for the dims on each side of `dim`."""
     index, dim = given.targets, given.dim
     native = index.astype(index.dtype.newbyteorder("="), copy=False)
-    if not native.flags.aligned or _strides_or_none(native, dim) is None:
+    if not native.flags.aligned or _strides(native, dim) is None:
         return np.array(native, order="C")
     return native
 
 
-def _strides(index: Array, dim: int) -> tuple[int, int, int]:
-    found = _strides_or_none(index, dim)
-    assert found is not None
-    return found
-
-
-def _strides_or_none(index: Array, dim: int) -> tuple[int, int, int] | None:
+def _strides(index: Array, dim: int) -> tuple[int, int, int] | None:
     """Return the strides, in indices, of the dims before `dim` as one, of `dim`, and of those after it as one."""
     item = index.itemsize
     found = []
