@@ -301,9 +301,16 @@ def _call(
     )
 
 
-HELPING = ("flat_f16_i64_convert", "flat_bf16_i64_convert") + tuple(
-    f"places_{element}_i{bits}_first"
-    for element, bits in (("f32", 64), ("f64", 32), ("i8", 64), ("u64", 32), ("bool", 64), ("f16", 32), ("bf16", 64))
+HELPING = (
+    "flat_f16_i64_convert",
+    "flat_bf16_i64_convert",
+    "places_f32_i64_first",
+    "places_f64_i32_first",
+    "places_i8_i64_first",
+    "places_u64_i32_first",
+    "places_bool_i64_first",
+    "places_f16_i32_first",
+    "places_bf16_i64_first",
 )
 """Kernels that help along: each form with every kind of element that it is for."""
 

@@ -226,7 +226,7 @@ def test_explain_tells_what_runs_and_what_it_takes() -> None:
             scattergen.scatter_elements, data, indices, data[:, :1000], 1, "add", accumulate="float32", threads=1
         )
     assert found.spec == "scatter_elements_f16_i64_r2a1_add"
-    assert found.kernel == "strided_f32_i64_k1_add"  # the index of this piece has gaps
+    assert found.kernel == "elements_f32_i64_k1_add"  # a row at a time
     assert found.copies == (
         "data: widened to float32, 3000 of 12000 elements at a time",
         "updates: widened to float32, 1000 of 4000 at a time",
