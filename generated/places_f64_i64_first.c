@@ -18,7 +18,7 @@ enum {
     UPDATE_STEP
 };
 
-enum { LEAST_COLUMNS = 16, AHEAD = 8 };
+enum { LEAST_COLUMNS = 16, AHEAD = 8, LINE = 64, FETCHED = 256 };
 
 enum { BLOCK = 1024 };
 
@@ -61,19 +61,26 @@ static int64_t failed(const void *indices, const int64_t *layout)
     return position < 0 ? 0 : position;
 }
 
-/* A NaN is the place of a NaN. */
+/* A NaN is the value of its target, whatever its bits: it exceeds all. */
 static inline int equal(element value, element update)
 {
-    return value == update || (value != value && update != update);
+    return (update == value) | (update != update);
 }
 
-/* Note `place` for those of n targets that have none yet (they hold `none`) and whose update equals their value. */
+/* Note `place` for those of n targets whose update equals their value. Places come last to first, so that the first
+ * stays. */
 static inline void note(int64_t *restrict out, const element *restrict value, const element *restrict update, int64_t n,
-                        int64_t place, int64_t none)
+                        int64_t place)
 {
     for (int64_t i = 0; i < n; i++)
-        if (equal(value[i], update[i]) && out[i] == none)
-            out[i] = place;
+        out[i] = equal(value[i], update[i]) ? place : out[i];
+}
+
+/* Fetch what is needed soon; of long rows the first part, as the hardware foresees the rest. */
+static inline void fetch(const void *row, int64_t bytes)
+{
+    for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
+        __builtin_prefetch((const char *)row + i);
 }
 
 /* One index for a whole row of updates; nonzero when one is out of bounds. */
@@ -81,14 +88,20 @@ static int by_rows(int64_t *out, const element *value, const index_type *index, 
                    const int64_t *layout)
 {
     const int64_t count = layout[COUNT], step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
-    int64_t offset[BLOCK + AHEAD] = {0}; /* the last ones are fetched ahead, never used */
-    for (int64_t k = 0; k < count; k += BLOCK) {
+    int64_t offset[BLOCK];
+    for (int64_t k = (count - 1) / BLOCK * BLOCK; k >= 0; k -= BLOCK) {
         const int64_t n = count - k < BLOCK ? count - k : BLOCK;
         if (offsets(offset, index + k * step, step, n, layout + SIZE, layout + OUT_AXIS))
             return 1;
-        for (int64_t i = 0; i < n; i++) {
-            __builtin_prefetch(value + offset[i + AHEAD]);
-            note(out + offset[i], value + offset[i], update + (k + i) * update_step, columns, k + i, count);
+        for (int64_t i = n - 1; i >= 0 && columns == 1; i--)
+            if (equal(value[offset[i]], update[(k + i) * update_step]))
+                out[offset[i]] = k + i;
+        for (int64_t i = n - 1; i >= 0 && columns > 1; i--) {
+            if (i >= AHEAD) {
+                fetch(value + offset[i - AHEAD], columns * (int64_t)sizeof *value);
+                fetch(out + offset[i - AHEAD], columns * (int64_t)sizeof *out);
+            }
+            note(out + offset[i], value + offset[i], update + (k + i) * update_step, columns, k + i);
         }
     }
     return 0;
@@ -100,7 +113,7 @@ static int by_elements(int64_t *out, const element *value, const index_type *ind
 {
     const int64_t count = layout[COUNT], step = layout[INDEX_INNER];
     int64_t offset[BLOCK];
-    for (int64_t k = 0; k < count; k++) {
+    for (int64_t k = count - 1; k >= 0; k--) {
         for (int64_t c = 0; c < columns; c += BLOCK) {
             const int64_t n = columns - c < BLOCK ? columns - c : BLOCK;
             const element *row = update + k * layout[UPDATE_STEP] + c;
@@ -108,7 +121,8 @@ static int by_elements(int64_t *out, const element *value, const index_type *ind
             if (offsets(offset, row_index, step, n, layout + SIZE, layout + OUT_AXIS))
                 return 1;
             for (int64_t i = 0; i < n; i++)
-                note(out + offset[i] + c + i, value + offset[i] + c + i, row + i, 1, k, count);
+                if (equal(value[offset[i] + c + i], row[i]))
+                    out[offset[i] + c + i] = k;
         }
     }
     return 0;

@@ -374,7 +374,7 @@ def _places(spec: KernelSpec, chance: np.random.Generator) -> Iterator[KernelCal
             value, other = src[place], best[target]
             if spec.element.kind == "bool":
                 value, other = bool(value), bool(other)
-            if value == other or (value != value and other != other):
+            if value == other or value != value:
                 want[target] = place[dim]
         yield KernelCall(
             name=f"{spec} on {shape}, dim {dim}, {own}",

@@ -155,6 +155,10 @@ def _calls(wanted: Wanted) -> list[kernel_calls.KernelCall]:
     return _kept[wanted]
 
 
+_held: list[loader.Loaded] = []
+"""Libraries that stay open: the last one to be closed would take OpenMP's from under its waiting threads."""
+
+
 @each_compiler
 def test_every_kernel_that_helps_along_is_built_and_right(
     compiler: Compiler, flags: tuple[str, ...], tmp_path: Path
@@ -167,6 +171,7 @@ def test_every_kernel_that_helps_along_is_built_and_right(
     for kernel, made in calls.items():
         library = build(kernel, tmp_path, compiler, flags)
         loaded = loader.open_kernel(library, str(kernel))
+        _held.append(loaded)
         for call in made:
             problems += filter(None, (kernel_calls.problem(loaded.struct, call, threads) for threads in (1, 3)))
             problems += filter(None, (kernel_calls.problem(loaded.struct, bad) for bad in call.spoiled()))

@@ -35,6 +35,9 @@ def apply_wide(
 def counts(given: Rows, size: int, start: int, threads: int | None) -> Array:
     """Return how many rows each target has, and `start` more: int64, of size 1 along dims where the index repeats."""
     once = given.once
+    if 0 < once.size == once.shape[given.dim]:  # NumPy's own loop for this: two thirds of the time of adding ones
+        shape = _targets(once, size, given.dim)
+        return (np.bincount(once.reshape(-1), minlength=size) + start).astype(np.int64, copy=False).reshape(shape)
     found = np.full(_targets(once, size, given.dim), start, np.int64)
     apply(found, once, np.ones(once.shape, np.int64), given.dim, "add", threads)
     return found
@@ -53,9 +56,10 @@ def _targets(once: Array, size: int, dim: int) -> tuple[int, ...]:
 
 
 def places(given: Rows, values: Array, threads: int | None) -> Array:
-    """Return, for each target, the first place along `dim` of a row that equals its value (a NaN: of a NaN).
+    """Return, for each target, the first place along `dim` of a row that equals its value, or is a NaN.
 
-    int64, and ``src.shape[dim]`` where there is none. `values` is C-contiguous.
+    int64, and ``src.shape[dim]`` where there is none. `values`, C-contiguous, are extreme ones: where a row is a NaN,
+    so is its target.
     """
     src = np.require(given.src.astype(values.dtype, copy=False), requirements=("C", "A"))
     out = np.empty(values.shape, np.int64)
@@ -118,7 +122,7 @@ def _places_by_numpy(given: Rows, values: Array, src: Array) -> Array:
     """Return what the kernel gives, where there is none: the last write, of those in reverse, is the first place."""
     dim, count = given.dim, src.shape[given.dim]
     best: Any = np.take_along_axis(values, given.targets, dim)
-    equal = (src == best) | ((src != src) & (best != best))
+    equal = (src == best) | (src != src)
     out = np.full(values.shape, count, np.int64)
     for place in range(count - 1, -1, -1):
         at = (slice(None),) * dim + (slice(place, place + 1),)
