@@ -87,8 +87,9 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
     const index_type *index = indices;
     const element *update = updates;
     element *o = out;
-    int64_t offset[BLOCK + AHEAD] = {0}; /* the last ones are fetched ahead, never applied */
+    int64_t offset[BLOCK + AHEAD]; /* the last ones are fetched ahead, never applied */
     (void)scratch, (void)threads;
+    memset(offset, 0, (size_t)((count < BLOCK ? count : BLOCK) + AHEAD) * sizeof *offset);
     if (data)
         copy_run(o, data, layout[TOTAL]);
     for (int64_t k = 0; k < count; k += BLOCK) {

@@ -22,8 +22,8 @@ enum {
     OUTER, COUNT, INNER, SIZE, TOTAL, OUT_OUTER, OUT_AXIS, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, WIDTH
 };
 
-/* How far ahead of the work rows, and targets in a tile, are fetched. */
-enum { BLOCK = 1024, ROWS_AHEAD = 8, AHEAD = 16, LINE = 64 };
+/* How far ahead of the work are fetched: rows, targets in a tile, and what is read in order. */
+enum { BLOCK = 1024, ROWS_AHEAD = 8, AHEAD = 16, FAR_AHEAD = 2048, LINE = 64 };
 
 /* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
@@ -72,7 +72,8 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
     /* rows that touch in both are taken together, up to a block of them */
     const int touch = index_step == columns && update_step == columns;
     const int64_t rows = touch ? least(BLOCK / columns, count) : 1;
-    int64_t offset[BLOCK + AHEAD] = {0}, column[BLOCK]; /* the last offsets are fetched, never applied */
+    int64_t offset[BLOCK + AHEAD], column[BLOCK]; /* the last offsets are fetched, never applied */
+    memset(offset, 0, (size_t)(rows * columns + AHEAD) * sizeof *offset);
     for (int64_t i = 0; i < rows * columns; i++)
         column[i] = i < columns ? (int64_t)i : column[i - columns];
     for (int64_t k = 0; k < count; k += rows) {
@@ -86,6 +87,8 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
             return 1;
         for (int64_t i = 0; i < n; i++) {
             __builtin_prefetch(tile + offset[i + AHEAD], 1);
+            __builtin_prefetch(index + k * index_step + i + FAR_AHEAD);
+            __builtin_prefetch(row + i + FAR_AHEAD);
             tile[offset[i]] = less(tile[offset[i]], row[i]);
         }
     }
@@ -95,8 +98,8 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
 static int64_t check(const void *indices, const int64_t *layout)
 {
     const int64_t count = layout[COUNT], inner = layout[INNER], size = layout[SIZE];
-    int64_t offset[BLOCK];
-    const int64_t column[BLOCK] = {0};
+    int64_t offset[BLOCK], column[BLOCK];
+    memset(column, 0, (size_t)least(inner, BLOCK) * sizeof *column);
     for (int64_t row = 0; row < layout[OUTER] * count; row++) {
         const index_type *index =
             (const index_type *)indices + row / count * layout[INDEX_OUTER] + row % count * layout[INDEX_STEP];

@@ -111,7 +111,8 @@ static int apply_range(element *out, const index_type *index, const element *upd
 {
     const int64_t count = layout[COUNT], length = layout[LENGTH], *size = layout + SIZES, *stride = size + DEPTH;
     const int64_t index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
-    int64_t offset[BLOCK + AHEAD] = {0}; /* the last ones are fetched ahead, never applied */
+    int64_t offset[BLOCK + AHEAD]; /* the last ones are fetched ahead, never applied */
+    memset(offset, 0, (size_t)((count < BLOCK ? count : BLOCK) + AHEAD) * sizeof *offset);
     for (int64_t k = 0; k < count; k += BLOCK) {
         const int64_t n = count - k < BLOCK ? count - k : BLOCK;
         if (offsets(offset, index + k * index_step, index_step, n, size, stride))

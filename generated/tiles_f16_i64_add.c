@@ -158,13 +158,15 @@ static inline wide sum(wide old, wide update)
     return rounded(old + update);
 }
 
-/* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */
+/* layout: sizes, then strides in elements, then columns per tile (BLOCK at most), and whether the output goes past the
+ * caches */
 enum {
-    OUTER, COUNT, INNER, SIZE, TOTAL, OUT_OUTER, OUT_AXIS, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, WIDTH
+    OUTER, COUNT, INNER, SIZE, TOTAL, OUT_OUTER, OUT_AXIS, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, WIDTH,
+    STREAMED
 };
 
-/* How far ahead of the work rows, and targets in a tile, are fetched. */
-enum { BLOCK = 1024, ROWS_AHEAD = 8, AHEAD = 16, LINE = 64 };
+/* How far ahead of the work are fetched: rows, targets in a tile, and what is read in order. */
+enum { BLOCK = 1024, ROWS_AHEAD = 8, AHEAD = 16, FAR_AHEAD = 2048, LINE = 64 };
 
 /* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
@@ -213,8 +215,9 @@ static int apply_tile(wide *restrict tile, int64_t pitch, const index_type *rest
     /* rows that touch in both are taken together, up to a block of them */
     const int touch = index_step == columns && update_step == columns;
     const int64_t rows = touch ? least(BLOCK / columns, count) : 1;
-    int32_t offset[BLOCK + AHEAD] = {0}, column[BLOCK]; /* the last offsets are fetched, never applied */
+    int32_t offset[BLOCK + AHEAD], column[BLOCK]; /* the last offsets are fetched, never applied */
     wide value[BLOCK];
+    memset(offset, 0, (size_t)(rows * columns + AHEAD) * sizeof *offset);
     for (int64_t i = 0; i < rows * columns; i++)
         column[i] = i < columns ? (int32_t)i : column[i - columns];
     for (int64_t k = 0; k < count; k += rows) {
@@ -238,8 +241,8 @@ static int apply_tile(wide *restrict tile, int64_t pitch, const index_type *rest
 static int64_t check(const void *indices, const int64_t *layout)
 {
     const int64_t count = layout[COUNT], inner = layout[INNER], size = layout[SIZE];
-    int32_t offset[BLOCK];
-    const int32_t column[BLOCK] = {0};
+    int32_t offset[BLOCK], column[BLOCK];
+    memset(column, 0, (size_t)least(inner, BLOCK) * sizeof *column);
     for (int64_t row = 0; row < layout[OUTER] * count; row++) {
         const index_type *index =
             (const index_type *)indices + row / count * layout[INDEX_OUTER] + row % count * layout[INDEX_STEP];
@@ -280,8 +283,10 @@ static void pack(wide *restrict tile, const element *restrict from, int64_t step
 }
 
 /* Copy a tile back to its columns. */
-static void unpack(element *restrict to, const wide *restrict tile, int64_t step, int64_t size, int64_t columns)
+static void unpack(element *restrict to, const wide *restrict tile, int64_t step, int64_t size, int64_t columns,
+                   int streamed)
 {
+    (void)streamed;
     for (int64_t r = 0; r < size; r++)
         store(to + r * step, tile + r * columns, columns);
 }
@@ -311,7 +316,7 @@ static int share(void *out, const void *data, const void *indices, const void *u
         element *o = (element *)out + outer * out_outer + c;
         pack(tile, from ? from : o, out_axis, size, columns);
         bad |= apply_tile(tile, columns, index, update, columns, layout);
-        unpack(o, tile, out_axis, size, columns);
+        unpack(o, tile, out_axis, size, columns, layout[STREAMED] != 0);
         if (from && copied > columns)
             copy_columns(o + columns, from + columns, out_axis, size, copied - columns);
         if (from && t % tiles == tiles - 1 && size * out_axis < out_outer)

@@ -17,13 +17,15 @@ static inline element less(element old, element update)
     return update < old ? update : old;
 }
 
-/* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */
+/* layout: sizes, then strides in elements, then columns per tile (BLOCK at most), and whether the output goes past the
+ * caches */
 enum {
-    OUTER, COUNT, INNER, SIZE, TOTAL, OUT_OUTER, OUT_AXIS, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, WIDTH
+    OUTER, COUNT, INNER, SIZE, TOTAL, OUT_OUTER, OUT_AXIS, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, WIDTH,
+    STREAMED
 };
 
-/* How far ahead of the work rows, and targets in a tile, are fetched. */
-enum { BLOCK = 1024, ROWS_AHEAD = 8, AHEAD = 16, LINE = 64 };
+/* How far ahead of the work are fetched: rows, targets in a tile, and what is read in order. */
+enum { BLOCK = 1024, ROWS_AHEAD = 8, AHEAD = 16, FAR_AHEAD = 2048, LINE = 64 };
 
 /* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
@@ -34,6 +36,43 @@ static inline void copy_run(element *restrict to, const element *restrict from, 
     const int64_t piece = close ? 1024 : bytes;
     for (int64_t i = 0; i < bytes; i += piece)
         memcpy((char *)to + i, (const char *)from + i, (size_t)(bytes - i < piece ? bytes - i : piece));
+}
+
+typedef long long part __attribute__((vector_size(16), may_alias));
+
+/* Write 16 bytes at a multiple of 16, past the caches where the compiler says how. */
+static inline void stream(char *to, part value)
+{
+#if defined(__clang__)
+    __builtin_nontemporal_store(value, (part *)to);
+#elif defined(__SSE2__)
+    __builtin_ia32_movntdq((part *)to, value);
+#else
+    memcpy(to, &value, sizeof value);
+#endif
+}
+
+/* memcpy, by whole cache lines past the caches: a line that is not there need not be fetched to be overwritten. */
+static inline void stream_run(element *restrict to, const element *restrict from, int64_t n)
+{
+    const int64_t bytes = n * (int64_t)sizeof *to, before = (int64_t)(-(uintptr_t)to % 64);
+    char *t = (char *)to;
+    const char *f = (const char *)from;
+    int64_t i = before < bytes ? before : bytes;
+    memcpy(t, f, (size_t)i);
+    for (; i + 64 <= bytes; i += 64) {
+        part line[4];
+        memcpy(line, f + i, sizeof line);
+        for (int64_t j = 0; j < 4; j++)
+            stream(t + i + 16 * j, line[j]);
+    }
+    memcpy(t + i, f + i, (size_t)(bytes - i));
+}
+
+/* Wait for what was written past the caches, before others are told that it is there. */
+static inline void end_stream(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 static inline int64_t least(int64_t a, int64_t b)
@@ -72,7 +111,8 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
     /* rows that touch in both are taken together, up to a block of them */
     const int touch = index_step == columns && update_step == columns;
     const int64_t rows = touch ? least(BLOCK / columns, count) : 1;
-    int32_t offset[BLOCK + AHEAD] = {0}, column[BLOCK]; /* the last offsets are fetched, never applied */
+    int32_t offset[BLOCK + AHEAD], column[BLOCK]; /* the last offsets are fetched, never applied */
+    memset(offset, 0, (size_t)(rows * columns + AHEAD) * sizeof *offset);
     for (int64_t i = 0; i < rows * columns; i++)
         column[i] = i < columns ? (int32_t)i : column[i - columns];
     for (int64_t k = 0; k < count; k += rows) {
@@ -86,6 +126,8 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
             return 1;
         for (int64_t i = 0; i < n; i++) {
             __builtin_prefetch(tile + offset[i + AHEAD], 1);
+            __builtin_prefetch(index + k * index_step + i + FAR_AHEAD);
+            __builtin_prefetch(row + i + FAR_AHEAD);
             tile[offset[i]] = less(tile[offset[i]], row[i]);
         }
     }
@@ -95,8 +137,8 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
 static int64_t check(const void *indices, const int64_t *layout)
 {
     const int64_t count = layout[COUNT], inner = layout[INNER], size = layout[SIZE];
-    int32_t offset[BLOCK];
-    const int32_t column[BLOCK] = {0};
+    int32_t offset[BLOCK], column[BLOCK];
+    memset(column, 0, (size_t)least(inner, BLOCK) * sizeof *column);
     for (int64_t row = 0; row < layout[OUTER] * count; row++) {
         const index_type *index =
             (const index_type *)indices + row / count * layout[INDEX_OUTER] + row % count * layout[INDEX_STEP];
@@ -137,10 +179,16 @@ static void pack(element *restrict tile, const element *restrict from, int64_t s
 }
 
 /* Copy a tile back to its columns. */
-static void unpack(element *restrict to, const element *restrict tile, int64_t step, int64_t size, int64_t columns)
+static void unpack(element *restrict to, const element *restrict tile, int64_t step, int64_t size, int64_t columns,
+                   int streamed)
 {
     for (int64_t r = 0; r < size; r++)
-        copy_run(to + r * step, tile + r * columns, columns);
+        if (streamed)
+            stream_run(to + r * step, tile + r * columns, columns);
+        else
+            copy_run(to + r * step, tile + r * columns, columns);
+    if (streamed)
+        end_stream();
 }
 
 /* Bytes of one thread's tile: whole lines, so that no two threads write to one. */
@@ -168,7 +216,7 @@ static int share(void *out, const void *data, const void *indices, const void *u
         element *o = (element *)out + outer * out_outer + c;
         pack(tile, from ? from : o, out_axis, size, columns);
         bad |= apply_tile(tile, columns, index, update, columns, layout);
-        unpack(o, tile, out_axis, size, columns);
+        unpack(o, tile, out_axis, size, columns, layout[STREAMED] != 0);
         if (from && copied > columns)
             copy_columns(o + columns, from + columns, out_axis, size, copied - columns);
         if (from && t % tiles == tiles - 1 && size * out_axis < out_outer)

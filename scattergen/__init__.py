@@ -16,24 +16,26 @@ dispatch.py  call                 → result
 
 from __future__ import annotations
 
-import os as _os
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
 
 from . import errors
 from .api import scatter, scatter_elements, scatter_nd
-from .bound import Bound, bind
-from .checks import find_bad
-from .commands import env, show
-from .compiled import Kernel, compile, compile_all
-from .config import Settings
-from .dispatch import forget as _forget
 from .errors import ScattergenError
-from .explain import Explanation, explain
-from .prebuilt import Folder
-from .prebuilt import use as _use
-from .prepared import Prepared, prepare
-from .spec import OpSpec
-from .threads import get_num_threads
-from .threads import set_number as _set_number
+
+if TYPE_CHECKING:
+    import os
+
+    from .bound import Bound, bind
+    from .checks import find_bad
+    from .commands import env, show
+    from .compiled import Kernel, compile, compile_all
+    from .config import Settings
+    from .explained import Explanation, explain
+    from .prebuilt import Folder
+    from .prepared import Prepared, prepare
+    from .spec import OpSpec
+    from .threads import get_num_threads
 
 __version__ = "0.1.0"
 
@@ -64,19 +66,56 @@ __all__ = [
 ]
 
 
+_LAZY = {
+    "Bound": "bound",
+    "bind": "bound",
+    "find_bad": "checks",
+    "env": "commands",
+    "show": "commands",
+    "Kernel": "compiled",
+    "compile": "compiled",
+    "compile_all": "compiled",
+    "Settings": "config",
+    "Explanation": "explained",
+    "explain": "explained",
+    "Folder": "prebuilt",
+    "Prepared": "prepared",
+    "prepare": "prepared",
+    "OpSpec": "spec",
+    "get_num_threads": "threads",
+}
+"""Names whose modules are imported when somebody asks: most programs call an operator and nothing else."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(_import_module(f".{_LAZY[name]}", __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def set_num_threads(number: int) -> None:
     """Set how many threads a call takes at most, in this process; 0 goes back to the setting or the cores."""
-    _set_number(number)
-    _forget()
+    from . import dispatch, threads
+
+    threads.set_number(number)
+    dispatch.forget()
 
 
-def use(folder: str | _os.PathLike[str]) -> Folder:
+def use(folder: str | os.PathLike[str]) -> Folder:
     """Take kernels from a folder that was built ahead of time, before any other source, in this process.
 
     Kernels that are loaded already stay. A folder that is of no use here (another machine, CPU, ABI or
     scattergen, or damaged) is refused with a RuntimeWarning, its ``refusal`` says why, and calls go to the
     next source.
     """
-    found = _use(folder)
-    _forget()
+    from . import dispatch, prebuilt
+
+    found = prebuilt.use(folder)
+    dispatch.forget()
     return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -108,14 +107,13 @@ def apply_to(wide: Array, arguments: Arguments, threads: int | None) -> None:
         direct.widen(chunk, floats, 1)
         target = wide if tuples else wide[place[: spec.place]]  # a chunk of outer steps has those of the output
         dispatch.execute(
-            Arguments(spec, target, indices[place], floats, target, checked=True, unique=arguments.unique), threads
+            Arguments(spec, target, indices[place], floats, target, [], checked=True, unique=arguments.unique), threads
         )
 
 
 def wide_spec(spec: OpSpec) -> OpSpec:
     """Return the spec of the calls in float32."""
-    fields = {name: getattr(spec, name) for name in OpSpec.__slots__}
-    return OpSpec(**{**fields, "dtype": DTYPES["f32"]})
+    return spec._replace(dtype=DTYPES["f32"])
 
 
 def first_part(arguments: Arguments, threads: int | None) -> Arguments:
@@ -141,7 +139,7 @@ def _at(arguments: Arguments, place: Place) -> Arguments:
     """Return the part of a call that concerns a piece of `data`; it may have no update."""
     if not place:
         return arguments
-    return replace(arguments, indices=arguments.indices[place], updates=arguments.updates[place])
+    return arguments.reading(arguments.indices[place], arguments.updates[place], arguments.copies)
 
 
 def _outer_dims(arguments: Arguments) -> int:

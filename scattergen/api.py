@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from . import dispatch
-from .dispatch import plans
+from .fast import Key, recent
 from .ops import OPS
 
 _SCATTER, _SCATTER_ELEMENTS, _SCATTER_ND = OPS["scatter"], OPS["scatter_elements"], OPS["scatter_nd"]
-_ndarray = np.ndarray
 
 
 def scatter_elements(
@@ -55,23 +54,16 @@ def scatter_elements(
         DTypeError (TypeError).
 
     """
-    key = None
-    if (
-        out is threads is None
-        and accumulate is None
-        and duplicates == "allow"
-        and not unique
-        and type(data) is type(indices) is type(updates) is _ndarray
-    ):
-        key = (
-            data.dtype, indices.dtype, updates.dtype, data.shape, indices.shape, updates.shape, axis, reduction, opset,
-        )  # fmt: skip
-        try:
-            plan = plans.get(key)
-        except TypeError:  # an unhashable axis or reduction; the checks say so
-            key = plan = None
-        if plan is not None:
-            return plan(data, indices, updates)
+    key: Key | None
+    try:
+        key = (indices.shape, axis, reduction, opset, threads, unique, None if out is None else out is data)
+        fast = recent.get(key)
+    except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
+        key = fast = None
+    if fast is not None and duplicates == "allow" and accumulate is None:
+        result = fast(data, indices, updates, out)
+        if result is not None:
+            return result
     if accumulate is not None:
         from . import accumulated
 
@@ -121,30 +113,16 @@ def scatter_nd(
         DTypeError (TypeError).
 
     """
-    key = None
-    if (
-        out is threads is None
-        and accumulate is None
-        and duplicates == "allow"
-        and not unique
-        and type(data) is type(indices) is type(updates) is _ndarray
-    ):
-        key = (
-            data.dtype,
-            indices.dtype,
-            updates.dtype,
-            data.shape,
-            indices.shape,
-            updates.shape,
-            reduction,
-            opset,
-        )
-        try:
-            plan = plans.get(key)
-        except TypeError:
-            key = plan = None
-        if plan is not None:
-            return plan(data, indices, updates)
+    key: Key | None
+    try:
+        key = (indices.shape, reduction, opset, threads, unique, None if out is None else out is data)
+        fast = recent.get(key)
+    except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
+        key = fast = None
+    if fast is not None and duplicates == "allow" and accumulate is None:
+        result = fast(data, indices, updates, out)
+        if result is not None:
+            return result
     if accumulate is not None:
         from . import accumulated
 

@@ -7,7 +7,6 @@ in `Arguments.copies`.
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -27,22 +26,37 @@ _MOST_WORK = 1000
 """How long NumPy searches for a byte that two interleaved arrays share before it takes it that they do."""
 
 
-@dataclass(slots=True)
 class Arguments:
     """The arrays of one call, in native byte order, of fitting shapes; `out` is where the result goes."""
 
-    spec: OpSpec
-    data: Array
-    indices: Array
-    updates: Array
-    out: Array | None
-    copies: list[str] = field(default_factory=list)
-    checked: bool = False
-    """Whether every index is known to be in bounds, for as long as `indices` lives."""
-    unique: bool = False
-    """A promise that no two updates have one target; where it is wrong, any of them may win."""
-    accumulates: bool = False
-    """Whether halves are kept in float32 until the end."""
+    __slots__ = ("accumulates", "checked", "copies", "data", "indices", "out", "spec", "unique", "updates")
+
+    def __init__(
+        self,
+        spec: OpSpec,
+        data: Array,
+        indices: Array,
+        updates: Array,
+        out: Array | None,
+        copies: list[str],
+        *,
+        checked: bool = False,
+        unique: bool = False,
+    ) -> None:
+        self.spec, self.data, self.indices, self.updates, self.out = spec, data, indices, updates, out
+        self.copies = copies
+        self.checked = checked
+        """Whether every index is known to be in bounds, for as long as `indices` lives."""
+        self.unique = unique
+        """A promise that no two updates have one target; where it is wrong, any of them may win."""
+        self.accumulates = False
+        """Whether halves are kept in float32 until the end, which `accumulated` does."""
+
+    def reading(self, indices: Array, updates: Array, copies: list[str]) -> Arguments:
+        """Return the same call, whose inputs are read from other arrays with the same values."""
+        return Arguments(
+            self.spec, self.data, indices, updates, self.out, copies, checked=self.checked, unique=self.unique
+        )
 
 
 def prepare(

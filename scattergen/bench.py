@@ -17,7 +17,7 @@ import numpy as np
 
 from . import workload
 from .errors import ScattergenError, ShapeError
-from .explain import explain
+from .explained import explain
 from .spec import OpSpec
 from .workload import Array, Workload
 

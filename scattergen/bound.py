@@ -78,12 +78,21 @@ def _resolved(arguments: Arguments, threads: int | None) -> Callable[[], Array] 
     to, start, at, by = (loader.untyped(loader.address(array)) for array in arrays)
     if in_place:
         start = NULL
-    invoke, checked = loader.invoke, loader.untyped(call.checked)
-    scratch, needs_scratch = call.scratch, call.scratch_bytes > 0
+    invoke, invoke_bound, checked, scratch = loader.invoke, loader.invoke_bound, call.checked, call.scratch
 
     def run() -> Array:
-        if invoke(checked, to, start, at, by, scratch() if needs_scratch else NULL) == -1:
+        if invoke(checked, to, start, at, by, scratch()) == -1:
             return out
         raise dispatch.out_of_bounds(arguments)
 
-    return run
+    if invoke_bound is None or call.scratch_bytes:  # scratch is of the thread that calls
+        return run
+    kept = loader.addresses(checked, to, start, at, by)
+    place = loader.number(kept)
+
+    def run_bound(_kept: object = (kept, call)) -> Array:
+        if invoke_bound(place) == -1:
+            return out
+        raise dispatch.out_of_bounds(arguments)
+
+    return run_bound

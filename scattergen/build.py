@@ -15,32 +15,45 @@ import functools
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
-from . import cache_entry, cache_root, flights, log, machine, toolchain, trials
+from . import cache_entry, cache_root, log, machine, toolchain, trials
 from .cache import Store
 from .cache_entry import LIBRARY, SOURCE
 from .config import Settings, settings
 from .digest import sha256
 from .errors import CompilerNotFound, KernelUnavailable
-from .paths import templates
+from .paths import template_folder
+from .record import Record
 from .toolchain import Compiler
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .kernel import KernelSpec
 
 HEADER = "scattergen.h"
 _GENERATOR = ("dtypes.py", "kernel.py", "loops.py", "lower.py", "render.py")
 
 
-class Built(NamedTuple):
-    """A library that may be loaded, its C source beside it, and how it came about (in `seconds`)."""
+class Built(Record):
+    """A folder with a library that may be loaded and its C source, and how it came about (in `seconds`)."""
 
-    library: Path
-    source: Path
+    folder: str
     origin: Literal["cache", "built"]
     seconds: float
+
+    @property
+    def library(self) -> Path:
+        """The library's path."""
+        from pathlib import Path
+
+        return Path(self.folder, LIBRARY)
+
+    @property
+    def source(self) -> Path:
+        """The C source's path."""
+        return self.library.with_name(SOURCE)
 
 
 def library(spec: KernelSpec, *, private: bool = False) -> Built:
@@ -67,11 +80,10 @@ def module(
     ``write`` makes only where the store has no library. Raises as `library` does, and `KernelUnavailable`
     where none of what `include_dirs` lists has Python's headers, or where ``build=False`` forbids building.
     """
-    import dataclasses
     import sys
     from importlib.machinery import EXTENSION_SUFFIXES
 
-    chosen = settings() if build else dataclasses.replace(settings(), compile="never")
+    chosen = settings() if build else settings()._replace(compile="never")
     flags = toolchain.module_flags(chosen)
     # The first suffix names the ABI; sysconfig says the same, after an import of its own.
     python = f"{sys.hexversion} {EXTENSION_SUFFIXES[0]}"
@@ -80,14 +92,14 @@ def module(
     def make(compiler: Compiler, store: Store, work: Path) -> dict[str, object]:
         folders = include_dirs()
         included = (*flags, *(f"-I{folder}" for folder in folders))
-        if not any(Path(folder, "Python.h").is_file() for folder in folders):
+        if not any(os.path.isfile(os.path.join(folder, "Python.h")) for folder in folders):
             raise KernelUnavailable(f"{name}: no Python.h in {', '.join(folders) or 'no folder'}")
         return _compile(compiler, store, chosen, work, name, write(), [included])
 
     return _obtain(name, request, chosen, make, private=False).library
 
 
-_Make = Callable[[Compiler, Store, Path], dict[str, object]]
+_Make = Callable[[Compiler, Store, "Path"], dict[str, object]]
 
 
 def _obtain(name: str, request: str, chosen: Settings, make: _Make, *, private: bool) -> Built:
@@ -98,35 +110,35 @@ def _obtain(name: str, request: str, chosen: Settings, make: _Make, *, private: 
     except CompilerNotFound as problem:
         compiler, missing = None, problem
     key = f"{request}-{_hash(compiler.identity)[:8]}" if compiler else ""
-    found = store.get(name, key) if compiler else None
+    found = store.find(name, key) if compiler else None
     if found is None and (compiler is None or chosen.compile == "never"):
         found = store.find_any(name, request)
     if found:
         log.debug("%s: found %s", name, found)
-        return _built(_copied(found, name) if private else found, "cache", began)
+        return _since(began, _copied(found, name) if private else found, "cache")
     if chosen.compile == "never":
         raise KernelUnavailable(
-            f"{name} is not in the store {store.root}, and SCATTERGEN_COMPILE=never forbids building it"
+            f"{name} is not in the store {store.place}, and SCATTERGEN_COMPILE=never forbids building it"
         )
     if compiler is None:
         raise missing
+    from . import flights  # imports threading: not on the way to a hit
+
     if private:
         store = Store.private()
     run = functools.partial(_build, store, name, key, compiler, make)
-    return flights.once((store.root, name, key), run)
+    return flights.once((store.place, name, key), run)
 
 
-def _copied(library: Path, name: str) -> Path:
-    """Return a copy of a library in this process's private store."""
+def _copied(entry: str, name: str) -> str:
+    """Return the folder of an entry's copy in this process's private store."""
     import shutil
-
-    entry = library.parent
 
     def make(work: Path) -> dict[str, object]:
         shutil.copytree(entry, work, dirs_exist_ok=True)
         return cache_entry.meta(entry)
 
-    return Store.private().build(name, entry.name[len(name) + 1 :], make)
+    return str(Store.private().build(name, os.path.basename(entry)[len(name) + 1 :], make).parent)
 
 
 def _build(store: Store, name: str, key: str, compiler: Compiler, make: _Make) -> Built:
@@ -140,20 +152,19 @@ def _build(store: Store, name: str, key: str, compiler: Compiler, make: _Make) -
 
     path = store.build(name, key, note_and_make)
     # Another process may have published it while we waited for the lock.
-    built = _built(path, "built" if made else "cache", began)
+    built = _since(began, str(path.parent), "built" if made else "cache")
     log.debug("%s: %s %s in %.3f s", name, built.origin, path, built.seconds)
     return built
 
 
-def _built(path: Path, origin: Literal["cache", "built"], began: float) -> Built:
-    source = path.with_name(SOURCE)
-    return Built(library=path, source=source, origin=origin, seconds=time.perf_counter() - began)
+def _since(began: float, folder: str, origin: Literal["cache", "built"]) -> Built:
+    return Built(folder=folder, origin=origin, seconds=time.perf_counter() - began)
 
 
 def _make_kernel(spec: KernelSpec, chosen: Settings, compiler: Compiler, store: Store, work: Path) -> dict[str, object]:
     import shutil
 
-    shutil.copyfile(templates() / HEADER, work / HEADER)
+    shutil.copyfile(os.path.join(template_folder(), HEADER), work / HEADER)
     known = store.facts(_learnt_under(compiler, chosen))
     flags = trials.kernel_flags(chosen, known)
     return _compile(compiler, store, chosen, work, str(spec), _render(spec), flags)
@@ -216,12 +227,16 @@ def _kernel_common(chosen: Settings) -> str:
 @functools.cache
 def generator_fingerprint() -> str:
     """Return a hash over all files that decide the C text of a kernel: templates, header and modules."""
-    package = Path(__file__).parent
-    folder = templates()
-    files = [package / name for name in _GENERATOR]
-    files += sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    named = ((path.name, path.read_bytes()) for path in files)
+    package, folder = os.path.dirname(__file__), template_folder()
+    names = sorted(name for name in os.listdir(folder) if not name.startswith(".") and "." in name)
+    files = [os.path.join(package, name) for name in _GENERATOR] + [os.path.join(folder, name) for name in names]
+    named = ((os.path.basename(path), _content(path)) for path in files)
     return sha256(*(f"{name} {len(content)}\n".encode() + content for name, content in named))
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()
 
 
 def _request(common: str, kernel: str) -> str:
@@ -245,4 +260,6 @@ def forget() -> None:
     """Forget all that this module keeps for the life of the process; the next call looks afresh."""
     for kept in (_store, _compiler, _kernel_common, generator_fingerprint):
         kept.cache_clear()
+    from . import flights
+
     flights.forget()

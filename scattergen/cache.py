@@ -16,32 +16,36 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import cache_entry, cache_root, log
 from .cache_entry import LIBRARY
 from .config import Settings
 from .digest import sha256
 from .errors import CacheError, CompileError
+from .paths import AnyPath
+from .record import Record
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _LOCK_TIMEOUT = 60.0
 _FULL = ("No space left on device", "Disk quota exceeded")
 """What compilers say (in the C locale) when it is not the source that they fail at."""
 
-Make = Callable[[Path], dict[str, object]]
+Make = Callable[["Path"], dict[str, object]]
 """Writes kernel.c and kernel.so into the folder that it is given; returns what is to be known of them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Store:
+class Store(Record):
     """An opened store.
 
     ``mode`` is that of the settings: ``on``; ``read-only`` (builds go to a private folder on top);
     ``memory`` (a private folder is all there is); ``off`` (the same, and nothing is found again).
     """
 
-    root: Path
+    place: str
+    """Path of its root."""
     mode: str
     limit: int
 
@@ -53,12 +57,12 @@ class Store:
         with one RuntimeWarning; `strict` makes that a `CacheError`.
         """
         if settings.cache in ("memory", "off"):
-            return cls(root=cache_root.private(), mode=settings.cache, limit=settings.cache_limit)
+            return cls(place=cache_root.private(), mode=settings.cache, limit=settings.cache_limit)
         root = cache_root.choose(settings.cache_dir, os.environ)
         reading = settings.cache == "read-only"
         why = _reason(root, reading=reading, shared=reading and bool(settings.cache_dir))
         if root and not why:
-            return cls(root=root, mode=settings.cache, limit=settings.cache_limit)
+            return cls(place=root, mode=settings.cache, limit=settings.cache_limit)
         if strict:
             raise CacheError(f"the kernel store cannot be used: {why}")
         _warn(f"{why}. Until then kernels are kept for the life of this process only.")
@@ -67,27 +71,41 @@ class Store:
     @classmethod
     def private(cls) -> Store:
         """Open this process's private store, which goes when the process ends."""
-        return cls(root=cache_root.private(), mode="memory", limit=0)
+        return cls(place=cache_root.private(), mode="memory", limit=0)
+
+    @property
+    def root(self) -> Path:
+        """Its root."""
+        from pathlib import Path  # here and elsewhere: not on the way to a hit
+
+        return Path(self.place)
 
     def get(self, name: str, key: str) -> Path | None:
         """Return the verified library of an entry, or None. A damaged entry is moved aside."""
+        from pathlib import Path
+
+        found = self.find(name, key)
+        return Path(found, LIBRARY) if found else None
+
+    def find(self, name: str, key: str) -> str | None:
+        """Return the folder of an entry whose library is verified, or None. A damaged entry is moved aside."""
         folder = cache_entry.folder_name(name, key)
         for root in self._roots():
-            entry = root / cache_root.ENTRIES / folder
+            entry = os.path.join(root, cache_root.ENTRIES, folder)
             try:
                 sound = cache_entry.is_sound(entry)
             except OSError:
                 continue
             if sound:
                 cache_entry.mark_used(entry)
-                return entry / LIBRARY
+                return entry
             log.debug("%s is damaged; moved aside", entry)
             if self.mode != "read-only":
-                cache_entry.retire(entry, root / cache_root.WORK, "damaged")
+                cache_entry.retire(entry, os.path.join(root, cache_root.WORK), "damaged")
         return None
 
-    def find_any(self, name: str, request: str) -> Path | None:
-        """Return the verified library of the newest entry for a request, whatever compiler built it, or None.
+    def find_any(self, name: str, request: str) -> str | None:
+        """Return the folder of the newest verified entry for a request, whatever compiler built it, or None.
 
         `request` is the key's part before its last hyphen. Lists the store, so it is for those who have
         no compiler.
@@ -96,14 +114,15 @@ class Store:
         found: list[tuple[float, str]] = []
         for root in self._roots():
             try:
-                names = [entry for entry in os.listdir(root / cache_root.ENTRIES) if entry.startswith(start)]
-                found += [(cache_entry.last_used(root / cache_root.ENTRIES / entry), entry) for entry in names]
+                folder = os.path.join(root, cache_root.ENTRIES)
+                names = [entry for entry in os.listdir(folder) if entry.startswith(start)]
+                found += [(cache_entry.last_used(os.path.join(folder, entry)), entry) for entry in names]
             except OSError:
                 continue
         for _, entry in sorted(found, reverse=True):
-            library = self.get(name, entry[len(name) + 1 :])
-            if library:
-                return library
+            there = self.find(name, entry[len(name) + 1 :])
+            if there:
+                return there
         return None
 
     def build(self, name: str, key: str, make: Make) -> Path:
@@ -118,16 +137,16 @@ class Store:
 
         folder = cache_entry.folder_name(name, key)
         try:
-            cache_root.prepare(self.root)
+            cache_root.prepare(self.place)
             if self.mode == "off":
                 return self._made(name, make) / LIBRARY
             shard = self.root / cache_root.LOCKS / key[:2]
             with locks.advice(shard, timeout=_LOCK_TIMEOUT, what=name):
                 return self.get(name, key) or self._publish(name, folder, make)
         except OSError as problem:
-            if self.root == cache_root.existing_private():
-                raise CacheError(f"no kernel can be built in {self.root}: {problem}; set TMPDIR") from problem
-            _warn(f"{self.root} cannot be written ({problem}). {name} is kept while this process lives.")
+            if self.place == cache_root.existing_private():
+                raise CacheError(f"no kernel can be built in {self.place}: {problem}; set TMPDIR") from problem
+            _warn(f"{self.place} cannot be written ({problem}). {name} is kept while this process lives.")
             return Store.private().build(name, key, make)
 
     def _publish(self, name: str, folder: str, make: Make) -> Path:
@@ -147,6 +166,7 @@ class Store:
     def _made(self, name: str, make: Make) -> Path:
         """Return a folder with all that an entry has, made and sealed."""
         import tempfile
+        from pathlib import Path
 
         work = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=self.root / cache_root.WORK))
         try:
@@ -173,7 +193,7 @@ class Store:
             import json
 
             try:
-                found = json.loads(_facts_file(root, identity).read_text(encoding="utf-8"))
+                found = json.loads(cache_entry.read(_facts_file(root, identity)))
             except (OSError, ValueError):
                 continue
             if isinstance(found, dict):
@@ -185,10 +205,10 @@ class Store:
         import json
         import tempfile
 
-        root = cache_root.private() if self.mode == "read-only" else self.root
+        root = cache_root.private() if self.mode == "read-only" else self.place
         text = json.dumps({**self.facts(identity), **facts, "compiler": identity}, indent=1)
         try:
-            descriptor, path = tempfile.mkstemp(prefix=f"{os.getpid()}-", dir=root / cache_root.WORK)
+            descriptor, path = tempfile.mkstemp(prefix=f"{os.getpid()}-", dir=os.path.join(root, cache_root.WORK))
             with open(descriptor, "w", encoding="utf-8") as file:
                 file.write(text + "\n")
             os.replace(path, _facts_file(root, identity))
@@ -197,17 +217,19 @@ class Store:
 
     def compiler_folder(self) -> Path:
         """Return a folder where compilers may keep caches of their own."""
-        root = cache_root.private() if self.mode == "read-only" else self.root
-        return root / cache_root.COMPILERS / "zig"
+        root = cache_root.private() if self.mode == "read-only" else self.place
+        from pathlib import Path
 
-    def _roots(self) -> list[Path]:
+        return Path(root, cache_root.COMPILERS, "zig")
+
+    def _roots(self) -> list[str]:
         if self.mode == "off":
             return []
         top = cache_root.existing_private() if self.mode == "read-only" else None
-        return [self.root, top] if top else [self.root]
+        return [self.place, top] if top else [self.place]
 
 
-def _reason(root: Path | None, *, reading: bool, shared: bool) -> str:
+def _reason(root: str | None, *, reading: bool, shared: bool) -> str:
     """Return why a store cannot be used, "" where it can; make its folders if need be."""
     if root is None:
         return "there is no home directory to keep kernels in; set SCATTERGEN_CACHE_DIR"
@@ -222,11 +244,11 @@ def _reason(root: Path | None, *, reading: bool, shared: bool) -> str:
     return cache_root.trouble(root, shared=shared)
 
 
-def _facts_file(root: Path, identity: str) -> Path:
-    return root / cache_root.COMPILERS / f"{sha256(identity.encode())[:16]}.json"
+def _facts_file(root: str, identity: str) -> str:
+    return os.path.join(root, cache_root.COMPILERS, f"{sha256(identity.encode())[:16]}.json")
 
 
-def _remove(folder: Path) -> None:
+def _remove(folder: AnyPath) -> None:
     import shutil
 
     shutil.rmtree(folder, ignore_errors=True)

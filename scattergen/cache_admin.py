@@ -7,12 +7,12 @@ import re
 import shutil
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from . import cache_entry, cache_root
 from .errors import CacheError
+from .record import Record
 
 _FAILED_KEPT = 5
 _DAY = 24 * 3600.0
@@ -21,8 +21,7 @@ _KNOWN = re.compile(rf"v\d+|{cache_root.LOCKS}|{cache_root.WORK}|{cache_root.COM
 _FINISHED_WORK = ("failed-", "damaged-", "gone-")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Record):
     """A finished entry: its kernel, folder, bytes on disk, and last use in seconds since the epoch."""
 
     name: str
@@ -40,7 +39,7 @@ def entries(root: Path) -> list[Entry]:
     """List the finished entries, least recently used first."""
     found = []
     for folder in _listed(root / cache_root.ENTRIES):
-        matched = cache_entry.NAME.fullmatch(folder.name)
+        matched = re.fullmatch(cache_entry.NAME, folder.name)
         if not matched:
             continue
         try:
@@ -98,7 +97,9 @@ def clear(root: Path) -> int:
     Builds in progress are left to end.
     """
     unknown = [path.name for path in _listed(root) if not _KNOWN.fullmatch(path.name)]
-    unknown += [path.name for path in _listed(root / cache_root.ENTRIES) if not cache_entry.NAME.fullmatch(path.name)]
+    unknown += [
+        path.name for path in _listed(root / cache_root.ENTRIES) if not re.fullmatch(cache_entry.NAME, path.name)
+    ]
     if unknown:
         raise CacheError(
             f"{root} holds names that scattergen did not make ({', '.join(sorted(unknown)[:5])});"
@@ -157,7 +158,7 @@ def _discard(root: Path, entry: Entry, why: str) -> None:
     # First out of sight, by one rename: nobody may find half of an entry.
     aside = cache_entry.retire(entry.path, root / cache_root.WORK, why)
     if aside:
-        _delete(aside)
+        _delete(Path(aside))
 
 
 def _delete(path: Path) -> None:

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import time
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .digest import sha256
 from .errors import CacheError
+from .paths import AnyPath
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SOURCE = "kernel.c"
 LIBRARY = "kernel.so"
 META = "meta.json"
 
-NAME = re.compile(r"(?P<name>[a-z0-9_]+)-(?P<request>[0-9a-f]{16})-(?P<compiler>[0-9a-f]{8})")
-_DIGEST = re.compile(rb'"sha256": "([0-9a-f]{64})"')
+NAME = r"(?P<name>[a-z0-9_]+)-(?P<request>[0-9a-f]{16})-(?P<compiler>[0-9a-f]{8})"
+_DIGEST = b'"sha256": "'
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
+_HEX = frozenset("0123456789abcdef-")
 _DAY = 24 * 3600.0
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 """What a rename says when its target's name is in use."""
@@ -31,12 +35,14 @@ _TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 def folder_name(name: str, key: str) -> str:
     """Return an entry's name, which `NAME` describes; raise `CacheError` for parts that would not fit."""
     joined = f"{name}-{key}"
-    if not NAME.fullmatch(joined):
+    # Not by the pattern: to compile it takes as long as the rest of a hit.
+    dashes = len(key) == 25 and key[16] == "-" and joined.count("-") == 2
+    if not name or not dashes or not _LETTERS.issuperset(name) or not _HEX.issuperset(key):
         raise CacheError(f"{joined!r} cannot name an entry of the store")
     return joined
 
 
-def is_sound(entry: Path) -> bool:
+def is_sound(entry: AnyPath) -> bool:
     """Return whether an entry's library is the one that was published.
 
     This decides about life and death: loading a library that was cut short kills the process. Raises
@@ -46,13 +52,14 @@ def is_sound(entry: Path) -> bool:
         return False
     try:
         # The json module takes longer to import than all of this, and one field is enough.
-        found = _DIGEST.search(_read(entry / META))
-        return found is not None and sha256(_read(entry / LIBRARY)) == found[1].decode()
+        found = read(os.path.join(entry, META)).partition(_DIGEST)[2][:64]
+        return sha256(read(os.path.join(entry, LIBRARY))).encode() == found
     except OSError:
         return False
 
 
-def _read(path: Path) -> bytes:
+def read(path: AnyPath) -> bytes:
+    """Return a file's content; a symbolic link in its place is an OSError."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     try:
         with open(descriptor, "rb", buffering=0, closefd=False) as file:
@@ -61,27 +68,27 @@ def _read(path: Path) -> bytes:
         os.close(descriptor)
 
 
-def mark_used(entry: Path) -> None:
+def mark_used(entry: AnyPath) -> None:
     """Note that an entry is in use, once a day at most: what eviction goes by."""
     try:
-        if time.time() - os.stat(entry / META).st_mtime > _DAY:
-            os.utime(entry / META)
+        if time.time() - os.stat(os.path.join(entry, META)).st_mtime > _DAY:
+            os.utime(os.path.join(entry, META))
     except OSError:
         # A store that we may only read, or an entry that has just gone: neither is the caller's concern.
         pass
 
 
-def last_used(entry: Path) -> float:
+def last_used(entry: AnyPath) -> float:
     """Return when an entry was last marked as used (seconds since the epoch); OSError if it has gone."""
-    return os.stat(entry / META).st_mtime
+    return os.stat(os.path.join(entry, META)).st_mtime
 
 
-def meta(entry: Path) -> dict[str, Any]:
+def meta(entry: AnyPath) -> dict[str, Any]:
     """Return what was written down about an entry; empty where that is unreadable."""
     import json
 
     try:
-        found = json.loads(_read(entry / META))
+        found = json.loads(read(os.path.join(entry, META)))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -94,7 +101,7 @@ def seal(work: Path, known: dict[str, object]) -> None:
     facts = {
         **known,
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "sha256": sha256(_read(work / LIBRARY)),
+        "sha256": sha256(read(work / LIBRARY)),
     }
     (work / META).write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -124,11 +131,11 @@ def publish(work: Path, entry: Path, trash: Path) -> None:
     raise OSError(errno.EEXIST, "a damaged entry cannot be moved away", str(entry))
 
 
-def retire(entry: Path, trash: Path, why: str) -> Path | None:
+def retire(entry: AnyPath, trash: AnyPath, why: str) -> str | None:
     """Move an entry out of sight, into the folder `trash`; None where that fails or it has gone already."""
     import secrets
 
-    aside = trash / f"{why}-{os.getpid()}-{secrets.token_hex(4)}"
+    aside = os.path.join(trash, f"{why}-{os.getpid()}-{secrets.token_hex(4)}")
     try:
         os.rename(entry, aside)
     except OSError:

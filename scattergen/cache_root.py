@@ -6,9 +6,9 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 from .errors import CacheError
+from .paths import AnyPath
 
 FORMAT = 1
 """Number of the layout below; a store of another one is not looked at."""
@@ -20,41 +20,45 @@ COMPILERS = "compilers"
 FOLDERS = (ENTRIES, LOCKS, WORK, COMPILERS)
 
 
-def choose(cache_dir: str, environ: Mapping[str, str]) -> Path | None:
+def choose(cache_dir: str, environ: Mapping[str, str]) -> str | None:
     """Return the root of the store: `cache_dir`, else the user's cache folder; None if there is none."""
     if cache_dir:
-        return Path(os.path.abspath(os.path.expanduser(cache_dir)))
+        return os.path.abspath(os.path.expanduser(cache_dir))
     # A relative XDG_CACHE_HOME is to be ignored, says its specification.
     base = environ.get("XDG_CACHE_HOME", "")
     if sys.platform == "win32":
         base = environ.get("LOCALAPPDATA", "")
     elif not os.path.isabs(base):
         base = os.path.expanduser("~/Library/Caches" if sys.platform == "darwin" else "~/.cache")
-    return Path(base) / "scattergen" if os.path.isabs(base) else None
+    return os.path.join(base, "scattergen") if os.path.isabs(base) else None
 
 
-def prepare(root: Path) -> None:
+def _folders(root: AnyPath) -> list[str]:
+    return [os.fspath(root), *(os.path.join(root, name) for name in FOLDERS)]
+
+
+def prepare(root: AnyPath) -> None:
     """Make the folders of a store, for its owner alone; raise OSError where that is impossible."""
-    for folder in (root, *(root / name for name in FOLDERS)):
-        os.makedirs(folder.parent, exist_ok=True)
+    for folder in _folders(root):
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
         try:
             os.mkdir(folder, 0o700)
         except FileExistsError:
             continue
 
 
-def is_whole(root: Path) -> bool:
+def is_whole(root: AnyPath) -> bool:
     """Return whether all folders of a store are there."""
-    return all(os.path.lexists(root / name) for name in FOLDERS)
+    return all(map(os.path.lexists, _folders(root)))
 
 
-def trouble(root: Path, *, shared: bool) -> str:
+def trouble(root: AnyPath, *, shared: bool) -> str:
     """Return why the store at `root` must not be used and what to do about it; "" where it may be.
 
     A `shared` store is only read and was named by the user: it may belong to anybody, but not be open to
     everybody's changes.
     """
-    for folder in (root, *(root / name for name in FOLDERS)):
+    for folder in _folders(root):
         try:
             status = os.lstat(folder)
         except FileNotFoundError:
@@ -67,7 +71,7 @@ def trouble(root: Path, *, shared: bool) -> str:
     return ""
 
 
-def _distrust(folder: Path, status: os.stat_result, shared: bool) -> str:
+def _distrust(folder: str, status: os.stat_result, shared: bool) -> str:
     if stat.S_ISLNK(status.st_mode):
         return "is a symbolic link; set SCATTERGEN_CACHE_DIR to the directory that it leads to"
     if not stat.S_ISDIR(status.st_mode):
@@ -83,10 +87,10 @@ def _distrust(folder: Path, status: os.stat_result, shared: bool) -> str:
     return ""
 
 
-_private: dict[int, Path] = {}
+_private: dict[int, str] = {}
 
 
-def private() -> Path:
+def private() -> str:
     """Return this process's own store: a temporary folder, removed when the process ends."""
     found = existing_private()
     if found:
@@ -95,7 +99,7 @@ def private() -> Path:
     import tempfile
 
     try:
-        root = Path(tempfile.mkdtemp(prefix="scattergen-"))
+        root = tempfile.mkdtemp(prefix="scattergen-")
         prepare(root)
     except OSError as problem:
         raise CacheError(f"no place for a temporary folder ({problem}); set TMPDIR or SCATTERGEN_CACHE_DIR") from None
@@ -104,12 +108,12 @@ def private() -> Path:
     return standing
 
 
-def existing_private() -> Path | None:
+def existing_private() -> str | None:
     """Return the folder that `private` made in this process, if it did. A forked child makes its own."""
     return _private.get(os.getpid())
 
 
-def _remove(root: Path, maker: int) -> None:
+def _remove(root: str, maker: int) -> None:
     import shutil
 
     if os.getpid() == maker:

@@ -106,7 +106,7 @@ def _compiler(chosen: config.Settings) -> dict[str, Any]:
     return {"command": list(found.command), "version": version(found), "flags": list(flags)}
 
 
-def _trouble(store: Path | None, chosen: config.Settings) -> str:
+def _trouble(store: str | None, chosen: config.Settings) -> str:
     if store is None:
         return "there is no home directory to keep kernels in; set SCATTERGEN_CACHE_DIR"
     return cache_root.trouble(store, shared=chosen.cache == "read-only" and bool(chosen.cache_dir))
@@ -127,7 +127,7 @@ def cache_dir() -> Path:
     found = cache_root.choose(config.settings().cache_dir, os.environ)
     if found is None:
         raise CacheError("there is no home directory to keep kernels in; set SCATTERGEN_CACHE_DIR")
-    return found
+    return Path(found)
 
 
 def cache_list() -> list[Entry]:

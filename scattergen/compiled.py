@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from .bound import Bound
 from .errors import DTypeError, ShapeError, SpecError
 from .kernel import KernelSpec
 from .progress import Done
+from .record import Record
 from .spec import OpSpec
 
 
-class Variant(NamedTuple):
+class Variant(Record):
     """One of the kernels that calls of a spec may need."""
 
     spec: KernelSpec
@@ -117,4 +118,5 @@ def compile_all(
 
 
 def _variant(ready: plan.Ready) -> Variant:
-    return Variant(ready.spec, ready.source.read_text(encoding="utf-8"), ready.library, ready.loaded.address)
+    source = Path(ready.source).read_text(encoding="utf-8")
+    return Variant(ready.spec, source, Path(ready.library), ready.loaded.address)

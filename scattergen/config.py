@@ -1,4 +1,4 @@
-"""The settings: one table, read from the environment on first use into a frozen dataclass.
+"""The settings: one table, read from the environment on first use into an immutable record.
 
 ``in_key`` says whether a setting changes what a compiled kernel is, and so enters its cache key.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 from .errors import SettingError
+from .record import Record
 
 
-class Setting(NamedTuple):
+class Setting(Record):
     """One row of the table: a field of `Settings` and the environment variable behind it."""
 
     field: str
@@ -39,8 +39,7 @@ TABLE: tuple[Setting, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """What the environment (or a caller) decided; see `TABLE` for the meanings."""
 
     cc: str = ""
@@ -58,12 +57,11 @@ class Settings:
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
         """Read every variable of the table; raise `SettingError` for a value that means nothing."""
-        defaults = {field.name: field.default for field in fields(cls)}
         chosen: dict[str, Any] = {}
         for row in TABLE:
             text = environ.get(row.variable, "")
             if text:
-                chosen[row.field] = _read(row, text, defaults[row.field])
+                chosen[row.field] = _read(row, text, cls._field_defaults[row.field])
         chosen.setdefault("cc", environ.get("CC", ""))
         return cls(**chosen)
 

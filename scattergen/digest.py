@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-_PLACES = ("_sha2", "_sha256", "hashlib")
+_PLACES = ("_sha2" if sys.version_info >= (3, 12) else "_sha256", "hashlib")
 """Where Python has its own: since 3.12, before, and where it was built without (as `random` looks for it)."""
 
 

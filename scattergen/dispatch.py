@@ -1,45 +1,31 @@
 """Call → result: arrays are prepared, a plan is found, a kernel writes to a fresh array or to `out`.
 
-The fast table `plans` is asked by `api` before anything here runs.
+Small calls that repeat do not come here: `fast.py` has tables that `api` asks first.
 """
 
 from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from . import arrays, bounds, caller, checks, loader, packing, plan, repeats
+from . import arrays, caller, fast, loader, packing, plan, repeats
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
 from .loader import NULL
 from .ops import Op
-from .plan import MOST_PLANS, Plan
+from .plan import Plan
 from .spec import OpSpec
 
-Fast = Callable[[Any, Any, Any], Array]
-
-plans: dict[tuple[Any, ...], Fast] = {}
-"""A signature of C-contiguous arrays → a function of them."""
-
-
-class Dependent(Protocol):
-    """Something that keeps plans of its own."""
-
-    def forget(self) -> None:
-        """Drop them."""
-
-
-dependents: weakref.WeakSet[Dependent] = weakref.WeakSet()
-"""What is told when plans are dropped."""
+dependents: weakref.WeakSet[Any] = weakref.WeakSet()
+"""What keeps plans of its own; its method `forget` drops them when ours are dropped."""
 
 
 def forget() -> None:
     """Drop every plan: something that plans depend on has changed."""
-    plans.clear()
+    fast.forget()
     plan.forget()
     for dependent in dependents:
         dependent.forget()
@@ -61,18 +47,26 @@ def run(
     threads: int | None = None,
     duplicates: str = "allow",
     unique: bool = False,
-    key: tuple[Any, ...] | None = None,
+    key: fast.Key | None = None,
 ) -> Array:
     """Run one call; keep a fast plan under `key` where the arrays are of the kind that it serves."""
+    if duplicates != "allow" or not type(data) is type(indices) is type(updates) is np.ndarray:
+        key = None
+    if key is not None:
+        found = fast.find(key, data, indices, updates, out)
+        if found is not None:
+            return found
     arguments = arrays.prepare(op, opset, place, reduction, data, indices, updates, out)
     arguments.unique = bool(unique)
     if duplicates != "allow":
+        from . import checks
+
         checks.refuse_duplicates(arguments, duplicates)
     result = execute(arguments, threads, key)
     return result if out is None else out
 
 
-def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | None = None) -> Array:
+def execute(arguments: Arguments, threads: int | None, key: fast.Key | None = None) -> Array:
     """Run checked arguments."""
     if arguments.updates.size == 0:
         return _without_updates(arguments)
@@ -99,8 +93,10 @@ def execute(arguments: Arguments, threads: int | None, key: tuple[Any, ...] | No
     if status >= 0:
         raise out_of_bounds(arguments)
     assert status == -1, "a plan was called with addresses that it was not made for"
-    if key is not None and kernel_copies and _all_contiguous(arguments) and not repeats.possible(arguments):
-        _keep(key, _fast(found, arguments))
+    copied = kernel_copies or in_place
+    if key is not None and copied and _all_contiguous(arguments) and not repeats.possible(arguments):
+        caller.adopt(forget)
+        fast.keep(key, call, data, arguments.indices, arguments.updates, out)
     if out is None:
         return target
     if target is not out:
@@ -117,6 +113,8 @@ def _sizes(spec: OpSpec, data: Array) -> tuple[int, ...]:
 
 def _find_out_of_bounds(arguments: Arguments) -> IndexOutOfBounds | None:
     spec = arguments.spec
+    from . import bounds
+
     return bounds.find_out_of_bounds(arguments.indices, _sizes(spec, arguments.data), str(spec.op))
 
 
@@ -164,9 +162,10 @@ def same_memory_order(data: Array, target: Array, out: Array | None) -> bool:
 
 
 def _all_contiguous(arguments: Arguments) -> bool:
+    out = arguments.data if arguments.out is None else arguments.out
     return not arguments.copies and all(
         array.flags.c_contiguous and array.flags.aligned
-        for array in (arguments.data, arguments.indices, arguments.updates)
+        for array in (arguments.data, arguments.indices, arguments.updates, out)
     )
 
 
@@ -192,38 +191,3 @@ def _by_reference(arguments: Arguments) -> Array:
         return result
     np.copyto(arguments.out, result)
     return arguments.out
-
-
-def _keep(key: tuple[Any, ...], fast: Fast) -> None:
-    if len(plans) >= MOST_PLANS:
-        plans.clear()
-    plans[key] = fast
-
-
-def _fast(found: Plan, arguments: Arguments) -> Fast:
-    """Return the function that serves C-contiguous arrays of the plan's shapes and types."""
-    spec, shape, dtype = arguments.spec, arguments.data.shape, arguments.data.dtype
-    call = found.call
-    assert call is not None
-    caller.adopt(plans.clear)
-    pointer, scratch, needs_scratch = call.pointer, call.scratch, call.scratch_bytes > 0
-    empty, from_buffer, invoke = np.empty, loader.from_buffer, loader.invoke
-
-    def fast(data: Any, indices: Any, updates: Any) -> Array:
-        out = empty(shape, dtype)
-        try:
-            status = invoke(
-                pointer,
-                from_buffer(out),
-                from_buffer(data),
-                from_buffer(indices),
-                from_buffer(updates),
-                scratch() if needs_scratch else NULL,
-            )
-        except ValueError:  # not C-contiguous
-            status = loader.MISALIGNED
-        if status == -1:
-            return out
-        return run(spec.op, spec.opset, spec.place, spec.reduction, data, indices, updates)
-
-    return fast

@@ -6,9 +6,10 @@ A kernel that only moves elements needs their width and no type: those are the `
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from .errors import DTypeError, SpecError
+from .record import Record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 Kind = Literal["bool", "unsigned", "signed", "float", "half", "complex", "word"]
 
 
-class DType(NamedTuple):
+class DType(Record):
     """One element type. ``half`` is a float whose arithmetic type is wider than its storage."""
 
     tag: str

@@ -6,7 +6,10 @@ ours derives from it too.
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class ScattergenError(Exception):

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, TypeVar, cast
+from threading import Event
+from typing import Any, TypeVar
 
 from .errors import CompileError
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
 _T = TypeVar("_T")
 
-_flying: dict[Hashable, Future[object]] = {}
+
+class _Flight:
+    """A build that others may wait for. `concurrent.futures` has one too, and imports logging: 10 ms."""
+
+    def __init__(self) -> None:
+        self.landed = Event()
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+
+_flying: dict[Hashable, _Flight] = {}
 _failed: dict[Hashable, CompileError] = {}
 
 
@@ -22,10 +30,8 @@ def once(key: Hashable, build: Callable[[], _T]) -> _T:
 
     A `CompileError` is raised again at once by later calls for the same key.
     """
-    from concurrent.futures import CancelledError, Future
-
     # Not a lock: dict.setdefault decides, so a fork leaves no lock behind; its child flies by itself.
-    mine: Future[object] = Future()
+    mine = _Flight()
     place = (os.getpid(), key)
     while True:
         known = _failed.get(key)
@@ -34,29 +40,28 @@ def once(key: Hashable, build: Callable[[], _T]) -> _T:
         standing = _flying.setdefault(place, mine)
         if standing is mine:
             return _fly(place, key, mine, build)
-        try:
-            return cast(_T, standing.result())
-        except CancelledError:
-            # The thread that built was interrupted; that says nothing about the kernel.
-            continue
+        standing.landed.wait()
+        if standing.error is None:
+            result: _T = standing.result
+            return result
+        if isinstance(standing.error, Exception):
+            raise standing.error
+        # Otherwise the thread that built was interrupted; that says nothing about the kernel.
 
 
-def _fly(place: Hashable, key: Hashable, mine: Future[object], build: Callable[[], _T]) -> _T:
+def _fly(place: Hashable, key: Hashable, mine: _Flight, build: Callable[[], _T]) -> _T:
     try:
         result = build()
-    except Exception as error:
+        mine.result = result
+        return result
+    except BaseException as error:
         if isinstance(error, CompileError):
             _failed[key] = error
-        del _flying[place]
-        mine.set_exception(error)
+        mine.error = error
         raise
-    except BaseException:
+    finally:
         del _flying[place]
-        mine.cancel()
-        raise
-    del _flying[place]
-    mine.set_result(result)
-    return result
+        mine.landed.set()
 
 
 def forget() -> None:

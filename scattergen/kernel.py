@@ -8,19 +8,19 @@ The text of a kernel spec names the C file, the cache entry and the golden file:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from . import dtypes
 from .dtypes import DType, Kind
 from .errors import SpecError
+from .record import Record
 from .spec import MAX_RANK, NUMBER
 
 REDUCING = ("none", "add", "mul", "max", "min", "or", "and")
 """The operations that updates are applied by."""
 
 
-class Form(NamedTuple):
+class Form(Record):
     """A loop form: what its loops look like, and which template writes them."""
 
     name: str
@@ -102,18 +102,17 @@ _TEXT = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KernelSpec:
+class KernelSpec(Record):
     """One kernel; valid by construction, equal to `KernelSpec.parse(str(spec))`."""
 
     form: Form
     element: DType
-    index: DType
+    index: DType  # type: ignore[assignment]  # no spec is searched as a tuple
     operation: str
     depth: int = 1
     """Index components per target."""
 
-    def __post_init__(self) -> None:
+    def _validated(self) -> KernelSpec:
         if self.operation not in OPERATIONS:
             raise SpecError("operation", self.operation, f"one of {', '.join(OPERATIONS)}")
         if self.operation not in self.form.operations:
@@ -129,6 +128,7 @@ class KernelSpec:
         low, high = (self.form.least_depth, MAX_RANK) if self.form.has_depth else (1, 1)
         if not low <= self.depth <= high:
             raise SpecError("depth", self.depth, f"{low} to {high} for {self.form.name}")
+        return self
 
     def __str__(self) -> str:
         depth = f"_k{self.depth}" if self.form.has_depth else ""

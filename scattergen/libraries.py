@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 import sys
@@ -94,7 +93,7 @@ class Compiling:
         return tuple(word for word in self.flags(self.plan.target.levels[0]) if word != "-fPIC")
 
     def _flags(self, level: str, openmp: bool) -> tuple[str, ...]:
-        own = toolchain.flags(dataclasses.replace(self.plan.settings, cpu=level), openmp=openmp)
+        own = toolchain.flags(self.plan.settings._replace(cpu=level), openmp=openmp)
         # Set by the machine that we run on; right for every other Linux, too.
         strict = ("-Wl,-z,defs",) if self.plan.target.system == "linux" and sys.platform != "linux" else ()
         out = ("-Wl,-z,defs",) if self.plan.target.system != "linux" else ()
@@ -168,6 +167,6 @@ def version(compiler: Compiler) -> str:
 
 
 def _archiver(compiler: Compiler) -> str:
-    beside = (compiler.path.with_name(name) for name in ("ar", "llvm-ar"))
+    beside = (Path(compiler.path).with_name(name) for name in ("ar", "llvm-ar"))
     found = next((str(path) for path in beside if os.access(path, os.X_OK)), None)
     return found or shutil.which("ar") or shutil.which("llvm-ar") or "ar"

@@ -9,16 +9,17 @@ the same calls go through the ABI module.
 
 from __future__ import annotations
 
+import _thread
 import itertools
 import os
-import threading
 import weakref
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import _abi
 from .errors import CacheError
+from .paths import AnyPath
+from .record import Record
 
 ABI = 1
 NULL = _abi.ffi.NULL
@@ -30,7 +31,7 @@ MISALIGNED = -2
 Invoke = Callable[[Any, Any, Any, Any, Any, Any], int]
 
 
-class Loaded(NamedTuple):
+class Loaded(Record):
     """An open library's kernel. Libraries are never closed: a plan may hold their functions."""
 
     name: str
@@ -43,13 +44,13 @@ class Loaded(NamedTuple):
         return int(_abi.ffi.cast("uintptr_t", self.struct.run))
 
 
-def open_kernel(path: Path, name: str) -> Loaded:
+def open_kernel(path: AnyPath, name: str) -> Loaded:
     """Return the kernel of a library that holds one; `OSError` where it cannot be loaded."""
     library = _abi.ffi.dlopen(str(path))
     return _checked(library.scattergen_kernel, library, path, name)
 
 
-def open_kernels(path: Path) -> dict[str, Loaded]:
+def open_kernels(path: AnyPath) -> dict[str, Loaded]:
     """Return the kernels of a library that holds many, by name."""
     library = _abi.ffi.dlopen(str(path))
     structs = [library.scattergen_kernels[i] for i in range(library.scattergen_kernel_count)]
@@ -57,7 +58,7 @@ def open_kernels(path: Path) -> dict[str, Loaded]:
     return {name: _checked(struct, library, path, name) for name, struct in named.items()}
 
 
-def _checked(struct: Any, library: Any, path: Path, name: str) -> Loaded:
+def _checked(struct: Any, library: Any, path: AnyPath, name: str) -> Loaded:
     found = _abi.ffi.string(struct.name).decode()
     if struct.abi != ABI or found != name:
         raise CacheError(f"{path} holds {found} for ABI {struct.abi}, wanted is {name} for ABI {ABI}")
@@ -105,7 +106,7 @@ class Call:
         return _abi.ffi.cast("void *", -(-start // 64) * 64)
 
 
-_arena = threading.local()
+_arena = _thread._local()
 
 _calls: weakref.WeakSet[Call] = weakref.WeakSet()
 
@@ -167,18 +168,59 @@ invoke: Invoke = _invoke_abi
 """Run a call: `invoke(call.pointer, out, data, indices, updates, scratch)`, each an address or NULL."""
 
 
+invoke_arrays: Callable[[int], int] | None = None
+"""Run a call on arrays that are looked at on the way: ``invoke_arrays(id((site, out, data, indices, updates)))``.
+
+Arrays that do not fit the numbers of `site` (an array of int64) are not touched, and the call returns `MISALIGNED`.
+None where there is no caller module.
+"""
+
+invoke_arrays_with: Callable[[int, int], int] | None = None
+"""The same with the address of scratch behind it."""
+
+invoke_into: Callable[[int, int], int] | None = None
+"""The same where `out` is the data itself or an array of its kind: nothing of it may be shared with the others."""
+
+invoke_bound: Callable[[int], int] | None = None
+"""Run a call on addresses that stand in memory: call, out, data, indices, updates. None as above."""
+
+
+def site(pointer: Any, arrays: tuple[Any, ...]) -> list[int]:
+    """Return the numbers that `invoke_arrays` compares arrays with: call, then type, bytes, rank and shape of each.
+
+    `pointer` is a call's. It and the arrays' dtypes must be kept, since the numbers hold their addresses.
+    """
+    numbers = [int(_abi.ffi.cast("intptr_t", pointer))]
+    for array in arrays:
+        numbers += [id(array.dtype), array.nbytes, array.ndim, *array.shape]
+    return numbers
+
+
+def number(pointer: Any) -> int:
+    """Return an address as a number, which C takes quicker than a pointer; it keeps nothing alive."""
+    return int(_abi.ffi.cast("uintptr_t", pointer))
+
+
+def addresses(*pointers: Any) -> Any:
+    """Return pointers in memory, one after the other; the pointers must be kept."""
+    return _abi.ffi.new("uintptr_t[]", [number(pointer) for pointer in pointers])
+
+
 def has_caller() -> bool:
     """Whether calls go through a caller module."""
     return invoke is not _invoke_abi
 
 
-def use_caller(path: Path) -> None:
+def use_caller(path: AnyPath) -> None:
     """Send all further calls through the caller module at `path`."""
-    global invoke
+    global invoke, invoke_arrays, invoke_arrays_with, invoke_into, invoke_bound
     import importlib.util
 
     spec = importlib.util.spec_from_file_location(CALLER, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    invoke = module.lib.scattergen_invoke
+    found = module.lib
+    invoke_arrays, invoke_arrays_with = found.scattergen_invoke_arrays, found.scattergen_invoke_arrays_with
+    invoke_into, invoke_bound = found.scattergen_invoke_into, found.scattergen_invoke_bound
+    invoke = found.scattergen_invoke

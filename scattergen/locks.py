@@ -7,9 +7,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import log
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _POLL = 0.01
 _PATIENCE = 3.0

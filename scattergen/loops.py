@@ -14,13 +14,14 @@ loops keep their order; all others may be reordered freely. Strides are in bytes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from .record import Record
 
 _WHOLE = 1 << 63
 """More than any stride: a tuple without components names the whole output."""
 
 
-class Loop(NamedTuple):
+class Loop(Record):
     """One loop: how often, and how far each array moves at a step."""
 
     extent: int
@@ -29,14 +30,14 @@ class Loop(NamedTuple):
     updates: int
 
 
-class Component(NamedTuple):
+class Component(Record):
     """One component of an index tuple: the size of its dim of the output, and that dim's stride."""
 
     size: int
     stride: int
 
 
-class Nest(NamedTuple):
+class Nest(Record):
     """Loops, outermost first, and the index components read at each step."""
 
     loops: tuple[Loop, ...]

@@ -15,11 +15,11 @@ moves both; what stands in brackets may be missing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from .dtypes import DTYPES, DType
 from .kernel import FORMS, KernelSpec
 from .loops import Component, Loop, Nest
+from .record import Record
 from .spec import OpSpec
 
 Layout = tuple[int, ...]
@@ -27,7 +27,7 @@ Layout = tuple[int, ...]
 _MISSING = Loop(1, 0, 0, 0)
 
 
-class Loops(NamedTuple):
+class Loops(Record):
     """A nest of at most three loops, strides in elements; a missing loop is one step."""
 
     outer: Loop

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from pathlib import Path
-from typing import NamedTuple
 
 from .digest import sha256
+from .record import Record
 
 _FEATURE_KEYS = ("flags", "Features", "isa", "CPU implementer", "CPU part", "CPU variant", "cpu", "features")
 """Keys of /proc/cpuinfo that say which instructions there are: x86, ARM, RISC-V, POWER, s390x."""
@@ -17,7 +16,7 @@ _FIRST_BLOCK = 16 << 10
 """Bytes of /proc/cpuinfo that surely hold the block of one core; the file grows with the cores."""
 
 
-class CacheSizes(NamedTuple):
+class CacheSizes(Record):
     """Bytes of data that each level of the first core's caches holds."""
 
     l1: int
@@ -48,11 +47,11 @@ def cpu_identity(cpu: str) -> str:
     return f"native-{sha256(_features().encode())[:16]}"
 
 
-def _features(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+def _features(cpuinfo: str | os.PathLike[str] = "/proc/cpuinfo") -> str:
     if sys.platform == "darwin":
         return _features_of_macos()
     try:
-        with cpuinfo.open("rb") as file:
+        with open(cpuinfo, "rb") as file:
             block = file.read(_FIRST_BLOCK).split(b"\n\n")[0].decode(errors="replace")
     except OSError:
         block = ""
@@ -77,22 +76,29 @@ def _features_of_macos() -> str:
 @functools.cache
 def cache_sizes() -> CacheSizes:
     """Return the sizes of the data caches, in bytes; a usual machine's where the system does not tell."""
-    return _cache_sizes(Path("/sys/devices/system/cpu/cpu0/cache"))
+    return _cache_sizes("/sys/devices/system/cpu/cpu0/cache")
 
 
-def _cache_sizes(folder: Path) -> CacheSizes:
+def _cache_sizes(folder: str | os.PathLike[str]) -> CacheSizes:
     sizes = list(_DEFAULT_SIZES)
     for index in range(8):
-        cache = folder / f"index{index}"
         try:
-            level = int((cache / "level").read_text())
-            kind = (cache / "type").read_text().strip()
-            size = _bytes((cache / "size").read_text().strip())
+            level = int(_line(folder, f"index{index}", "level"))
+            kind, size = (_line(folder, f"index{index}", name) for name in ("type", "size"))
+            held = _bytes(size)
+        except FileNotFoundError:  # they are numbered without gaps
+            break
         except (OSError, ValueError):
             continue
-        if kind != "Instruction" and 1 <= level <= 3 and size > 0:
-            sizes[level - 1] = size
+        if kind != "Instruction" and 1 <= level <= 3 and held > 0:
+            sizes[level - 1] = held
     return CacheSizes(*sizes)
+
+
+def _line(*parts: str | os.PathLike[str]) -> str:
+    """Return the text of a small file."""
+    with open(os.path.join(*parts), encoding="utf-8") as file:
+        return file.read().strip()
 
 
 def _bytes(text: str) -> int:
@@ -108,16 +114,15 @@ def usable_cores() -> int:
 
 
 @functools.cache
-def _quota(root: Path = Path("/")) -> int | None:
+def _quota(root: str | os.PathLike[str] = "/") -> int | None:
     """Return the least quota on the way up from our own group, in cores rounded up; None is no limit."""
     limits: list[int] = []
     for folder in _groups(root):
         try:
-            if (folder / "cpu.max").exists():
-                used, period = (folder / "cpu.max").read_text().split()
+            if os.path.exists(os.path.join(folder, "cpu.max")):
+                used, period = _line(folder, "cpu.max").split()
             else:
-                used = (folder / "cpu.cfs_quota_us").read_text().strip()
-                period = (folder / "cpu.cfs_period_us").read_text().strip()
+                used, period = _line(folder, "cpu.cfs_quota_us"), _line(folder, "cpu.cfs_period_us")
             if used not in ("max", "-1"):
                 limits.append(-(-int(used) // int(period)))
         except (OSError, ValueError, ZeroDivisionError):
@@ -125,17 +130,17 @@ def _quota(root: Path = Path("/")) -> int | None:
     return min(limits, default=None)
 
 
-def _groups(root: Path) -> list[Path]:
+def _groups(root: str | os.PathLike[str]) -> list[str]:
     """List our cgroup's folder and those above it, for each hierarchy that limits the CPU.
 
     Inside of a container /proc may name the host's path while /sys shows the container's group as the
     top; the walk upwards meets it there.
     """
     try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
+        lines = _line(root, "proc/self/cgroup").splitlines()
     except OSError:
         return []
-    folders: list[Path] = []
+    folders: list[str] = []
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if not controllers:
@@ -146,7 +151,7 @@ def _groups(root: Path) -> list[Path]:
             continue
         parts = [part for part in path.split("/") if part not in ("", "..")]
         for mount in mounts:
-            folders += [root / mount / Path(*parts[:depth]) for depth in range(len(parts), -1, -1)]
+            folders += [os.path.join(root, mount, *parts[:depth]) for depth in range(len(parts), -1, -1)]
     return folders
 
 

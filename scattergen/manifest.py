@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any
 
 from .digest import sha256
 from .errors import AheadOfTimeError
+from .record import Record
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NAME = "manifest.json"
 FORMAT = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class Manifest(Record):
     """What stands in ``manifest.json``; paths are relative to its folder, with forward slashes."""
 
     name: str
@@ -41,7 +43,7 @@ class Manifest:
         """Write it into its folder."""
         import json
 
-        text = json.dumps({"format": FORMAT, **asdict(self)}, indent=1)
+        text = json.dumps({"format": FORMAT, **self._asdict()}, indent=1)
         (folder / NAME).write_text(text + "\n", encoding="utf-8")
 
 
@@ -69,7 +71,7 @@ def _checked(found: Any, path: Path) -> Manifest:
     except (KeyError, TypeError) as error:
         raise AheadOfTimeError(f"{path} is not whole ({error}): build the folder again") from None
     for name in (*manifest.libraries.values(), *manifest.kernels.values()):
-        if ".." in Path(name).parts or Path(name).is_absolute():
+        if ".." in name.split("/") or os.path.isabs(name):
             raise AheadOfTimeError(f"{path} names {name}, which is outside of its folder")
     return manifest
 

@@ -6,17 +6,18 @@ gated by the version that has the attribute (ScatterElements-13's text describes
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from .dtypes import ELEMENTS, INDEX_TYPES, DType
 from .errors import SpecError
+from .record import Record
 
 REDUCTIONS: tuple[str, ...] = ("none", "add", "mul", "max", "min")
 
 _BEFORE_13 = tuple(row for row in ELEMENTS if row.tag != "bf16")
 
 
-class Version(NamedTuple):
+class Version(Record):
     """An operator as it stands from opset `since` on, until its next version."""
 
     since: int
@@ -26,7 +27,7 @@ class Version(NamedTuple):
     index_types: tuple[DType, ...] = INDEX_TYPES
 
 
-class Op(NamedTuple):
+class Op(Record):
     """An ONNX operator: its name there, its name here, and its versions, oldest first."""
 
     name: str

@@ -41,9 +41,7 @@ def pack(arguments: Arguments, target: Array) -> Arguments:
         return arguments
     copies = list(arguments.copies)
     indices, updates = _packed(indices, "indices", copies), _packed(updates, "updates", copies)
-    return Arguments(
-        arguments.spec, arguments.data, indices, updates, arguments.out, copies, arguments.checked, arguments.unique
-    )
+    return arguments.reading(indices, updates, copies)
 
 
 @lru_cache(maxsize=1024)

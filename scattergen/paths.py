@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # importing it takes as long as a third of the package: not on the way to a hit of the store
+    from pathlib import Path
+
+AnyPath = str | os.PathLike[str]
 
 
 @cache
-def templates() -> Path:
+def template_folder() -> str:
     """Return the folder of templates; raise `FileNotFoundError` naming both places if there is none."""
-    package = Path(__file__).resolve().parent
-    for folder in (package / "templates", package.parent / "templates"):
-        if (folder / "kernel.c.j2").is_file():
+    package = os.path.dirname(os.path.realpath(__file__))
+    for folder in (os.path.join(package, "templates"), os.path.join(os.path.dirname(package), "templates")):
+        if os.path.isfile(os.path.join(folder, "kernel.c.j2")):
             return folder
     raise FileNotFoundError(f"scattergen's templates are neither in {package} nor beside it: reinstall scattergen")
+
+
+def templates() -> Path:
+    """Return that folder as a path."""
+    from pathlib import Path
+
+    return Path(template_folder())

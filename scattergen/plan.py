@@ -6,16 +6,17 @@ compiler; where there is no compiler the reference answers, or an error does (a 
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from . import build, config, loader, log, loops, lower, machine, prebuilt, schedule, threads
+from . import build, cache_entry, config, loader, log, loops, lower, machine, prebuilt, schedule, threads
 from .arrays import Arguments, Array
 from .errors import CacheError, CompilerNotFound
 from .kernel import KernelSpec
 from .loader import Call, Loaded
+from .record import Record
 from .schedule import Choice, Machine, Work
 from .spec import OpSpec
 
@@ -25,20 +26,20 @@ MOST_PLANS = 4096
 """Signatures kept; when there are more, all are forgotten and made again as they come."""
 
 
-class Ready(NamedTuple):
+class Ready(Record):
     """A kernel that can be called."""
 
     spec: KernelSpec
     loaded: Loaded
     origin: str
     """Where this process has it from: built, cache or ahead-of-time."""
-    library: Path
-    source: Path
+    library: str
+    source: str
     """The C file that the library was made from."""
     seconds: float
 
 
-class Plan(NamedTuple):
+class Plan(Record):
     """What calls of one signature share; without `ready` the reference answers them."""
 
     form: str
@@ -75,7 +76,9 @@ def _ahead_of_time(spec: KernelSpec) -> Ready | None:
         return None
     loaded, library, source = found
     seconds = time.perf_counter() - began
-    return Ready(spec=spec, loaded=loaded, origin="ahead-of-time", library=library, source=source, seconds=seconds)
+    return Ready(
+        spec=spec, loaded=loaded, origin="ahead-of-time", library=str(library), source=str(source), seconds=seconds
+    )
 
 
 def _built(spec: KernelSpec) -> Ready:
@@ -84,8 +87,8 @@ def _built(spec: KernelSpec) -> Ready:
         spec=spec,
         loaded=loaded,
         origin=built.origin,
-        library=built.library,
-        source=built.source,
+        library=os.path.join(built.folder, cache_entry.LIBRARY),
+        source=os.path.join(built.folder, cache_entry.SOURCE),
         seconds=built.seconds,
     )
 
@@ -94,15 +97,15 @@ def _loaded(spec: KernelSpec) -> tuple[build.Built, Loaded]:
     """Return the library of a kernel and what it holds, from a private copy where the store's cannot be loaded."""
     built = build.library(spec)
     try:
-        return built, loader.open_kernel(built.library, str(spec))
+        return built, loader.open_kernel(os.path.join(built.folder, cache_entry.LIBRARY), str(spec))
     except OSError as error:
-        log.debug("%s: %s; trying a private copy", built.library, error)
+        log.debug("%s: %s; trying a private copy", built.folder, error)
     built = build.library(spec, private=True)
     try:
-        return built, loader.open_kernel(built.library, str(spec))
+        return built, loader.open_kernel(os.path.join(built.folder, cache_entry.LIBRARY), str(spec))
     except OSError as error:
         raise CacheError(
-            f"{built.library} cannot be loaded: {error}. Is its file system mounted noexec?"
+            f"{built.folder} cannot be loaded: {error}. Is its file system mounted noexec?"
             " Set SCATTERGEN_CACHE_DIR to a folder that programs may run from"
         ) from error
 

@@ -9,20 +9,25 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from . import build, config, loader, log, machine, manifest, targets
+from . import build, config, loader, log, machine
 from .errors import AheadOfTimeError, ScattergenError
 from .loader import Loaded
-from .manifest import Manifest
+from .record import Record
 
-PACKAGED = Path(__file__).parent / "kernels"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .manifest import Manifest
+
+PACKAGED = os.path.join(os.path.dirname(__file__), "kernels")
 """Where a wheel has kernels of its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
+class Folder(Record):
     """A folder that was looked at, and what it is good for here."""
 
     path: Path
@@ -30,10 +35,10 @@ class Folder:
     """Why nothing of it is used; empty where it is."""
     level: str = ""
     """The instruction-set level of the library that is used."""
-    library: Path = Path()
-    sources: dict[str, Path] = field(default_factory=dict)
+    library: Path | None = None
+    sources: Mapping[str, Path] = MappingProxyType({})
     """Kernel → its C source."""
-    loaded: dict[str, Loaded] = field(default_factory=dict, repr=False)
+    loaded: Mapping[str, Loaded] = MappingProxyType({})
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -41,12 +46,12 @@ class Folder:
         return tuple(self.loaded)
 
 
-_used: list[Path] = []
+_used: list[str] = []
 
 
 def use(folder: str | os.PathLike[str]) -> Folder:
     """Ask `folder` from now on, before all others, for kernels that this process has not loaded yet."""
-    path = Path(os.path.abspath(folder))
+    path = os.path.abspath(folder)
     if path in _used:
         _used.remove(path)
     _used.insert(0, path)
@@ -57,7 +62,7 @@ def use(folder: str | os.PathLike[str]) -> Folder:
 def find(name: str) -> tuple[Loaded, Path, Path] | None:
     """Return the kernel of that name with its library and its C source, None where no folder has it."""
     for folder in folders():
-        if name in folder.loaded:
+        if folder.library and name in folder.loaded:
             log.debug("%s: found in %s", name, folder.library)
             return folder.loaded[name], folder.library, folder.sources[name]
     return None
@@ -65,7 +70,7 @@ def find(name: str) -> tuple[Loaded, Path, Path] | None:
 
 def folders() -> list[Folder]:
     """Return the folders in the order in which they are asked, those that are refused too."""
-    paths = [*_used, *map(Path, filter(None, config.settings().aot_path.split(os.pathsep)))]
+    paths = [*_used, *filter(None, config.settings().aot_path.split(os.pathsep))]
     if _packaged():
         paths.append(PACKAGED)
     return [_opened(path) for path in paths]
@@ -73,11 +78,14 @@ def folders() -> list[Folder]:
 
 @functools.cache
 def _packaged() -> bool:
-    return (PACKAGED / manifest.NAME).is_file()
+    return os.path.isdir(PACKAGED)
 
 
 @functools.cache
-def _opened(path: Path) -> Folder:
+def _opened(folder: str) -> Folder:
+    from pathlib import Path
+
+    path = Path(folder)
     try:
         return _open(path)
     except (ScattergenError, OSError) as error:
@@ -88,6 +96,8 @@ def _opened(path: Path) -> Folder:
 
 
 def _open(path: Path) -> Folder:
+    from . import manifest
+
     found = manifest.read(path)
     level = _level(found)
     library = path / found.libraries[level]
@@ -106,6 +116,8 @@ def _level(found: Manifest) -> str:
     """Return the best level of a folder that this machine has; raise `AheadOfTimeError` if it has none."""
     if found.abi != loader.ABI:
         raise AheadOfTimeError(f"it is of kernel ABI {found.abi}, this scattergen calls {loader.ABI}: build it again")
+    from . import targets
+
     if f"{found.system} {found.machine}" != targets.here():
         raise AheadOfTimeError(f"it is for {found.system} {found.machine}, this machine is {targets.here()}")
     if found.generator != build.generator_fingerprint():

@@ -114,7 +114,7 @@ class Prepared:
         data, updates = np.empty(shape, dtype), np.empty(updates_shape, dtype)
         calls = []
         for out in (None, data):
-            plain = Arguments(arguments.spec, data, self._indices, updates, out, checked=True, unique=self._unique)
+            plain = Arguments(arguments.spec, data, self._indices, updates, out, [], checked=True, unique=self._unique)
             calls.append(dispatch.planned(plain, self._threads)[0].call)
         fresh, within = calls
         if fresh is None or within is None:

@@ -6,10 +6,11 @@ import os
 import signal
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+
+from .record import Record
 
 
-class Ended(NamedTuple):
+class Ended(Record):
     """How a program ended: "" or how it failed ("exited with status 1"), and what it said."""
 
     failure: str

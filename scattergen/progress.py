@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from .record import Record
 
 
-class Done(NamedTuple):
+class Done(Record):
     """One kernel of many is there."""
 
     name: str

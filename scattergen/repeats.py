@@ -8,7 +8,6 @@ vectors. A few rows are probed first; all are compared only where those repeat.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,7 +50,7 @@ def collapse(arguments: Arguments) -> Arguments:
         return arguments
     once: tuple[Any, ...] = (..., *(slice(0, 1) for _ in indices.shape[place + 1 :]))
     first = indices[once]
-    return replace(arguments, indices=np.broadcast_to(first, indices.shape))
+    return arguments.reading(np.broadcast_to(first, indices.shape), arguments.updates, arguments.copies)
 
 
 def _repeat(rows: Array) -> bool:

@@ -7,10 +7,10 @@ arrays or C. Every schedule of a form gives the same bits; they differ in what t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from .dtypes import DType
 from .lower import LAYOUTS, Layout, Loops
+from .record import Record
 
 BLOCK = 1024
 """Indices that kernels check at a time: the most columns of a tile."""
@@ -30,6 +30,9 @@ BUCKETS_PAY = 4
 OWNERS_PAY = 1 << 20
 """Bytes of updates from which dealing slices out pays for the waiting between rounds."""
 
+STREAM_PAYS = 4
+"""Part of the last cache that an output has to be larger than, as a divisor, to be written past the caches."""
+
 LINE = 64
 """Bytes of a cache line."""
 
@@ -43,7 +46,7 @@ THREAD_PAYS = 64 << 10
 """Bytes of traffic that pay for one more thread: waking it costs about 2 µs, moving these some 5."""
 
 
-class Machine(NamedTuple):
+class Machine(Record):
     """What the machine has for one call."""
 
     threads: int
@@ -54,7 +57,7 @@ class Machine(NamedTuple):
     """Bytes of the last cache, shared by the cores."""
 
 
-class Work(NamedTuple):
+class Work(Record):
     """A call as the choice sees it."""
 
     loops: Loops
@@ -81,13 +84,17 @@ class Work(NamedTuple):
         """Return how many threads pay, where the work falls into `shares` that can go to different ones."""
         return max(1, min(machine.threads, shares, self.traffic // THREAD_PAYS))
 
+    def streamed(self, machine: Machine) -> int:
+        """Return 1 where the output is so large that the caches do not keep it for whoever reads it next, else 0."""
+        return int(self.loops.total * self.element.size > machine.l3 // STREAM_PAYS)
+
     @property
     def wide_size(self) -> int:
         """Bytes of an element in a form that works on a copy."""
         return 4 if self.element.kind == "half" else self.element.size
 
 
-class Choice(NamedTuple):
+class Choice(Record):
     """The form of the kernel, what it finds in `layout`, and its threads."""
 
     form: str
@@ -127,7 +134,7 @@ def _lanes(work: Work, machine: Machine) -> Choice:
     fits = axis * width * work.wide_size * threads <= min(SCRATCH, machine.l3 // 2)
     spills = axis * loops.components[0].stride * size > machine.l2
     if fits and spills and inner >= TILE and 8 * loops.tuples.extent >= axis * (1 if work.fresh else 4):
-        return Choice("tiles", (*LAYOUTS["lanes"](loops), width), threads)
+        return Choice("tiles", (*LAYOUTS["lanes"](loops), width, work.streamed(machine)), threads)
     return Choice("lanes", (*LAYOUTS["lanes"](loops), widest), threads)
 
 
@@ -155,7 +162,7 @@ def _slices(work: Work, machine: Machine) -> Choice:
     in_rows = loops.total % length == 0 and all(component.stride % length == 0 for component in loops.components)
     replaced = work.moves and work.fresh and in_rows and length * size >= INVERSE_PAYS and rows <= 8 * count
     if replaced and 4 * (rows + threads) <= SCRATCH and count < (1 << 32) - 1:
-        return Choice("inverse", layout, min(threads, rows))
+        return Choice("inverse", (*layout, work.streamed(machine)), min(threads, rows))
     dealt = _dealt(work, machine)
     if dealt > 1 and count > BLOCK * threads and count * length * size >= OWNERS_PAY:
         return Choice("owners", layout, dealt)

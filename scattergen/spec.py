@@ -8,12 +8,12 @@ Its text is an identifier, what people type, import and put in manifests::
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from . import dtypes
 from .dtypes import DType
 from .errors import SpecError
 from .ops import OPS, Op, Version
+from .record import Record
 
 MAX_RANK = 64
 """The most dims that a NumPy array can have."""
@@ -29,23 +29,23 @@ _TEXT = (
 GRAMMAR = "<operator>_<dtype>_<index dtype>_r<rank><a: axis, k: index depth><number>_<reduction>[_opset<opset>]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpSpec:
+class OpSpec(Record):
     """One operator on one kind of arrays; valid by construction, equal to `OpSpec.parse(str(spec))`."""
 
     op: Op
     dtype: DType
-    index: DType
+    index: DType  # type: ignore[assignment]  # no spec is searched as a tuple
     rank: int
     place: int
     """The axis (0 to rank - 1) where the op has one, else the index depth k (0 to rank)."""
-    reduction: str = "none"
     opset: int
     """Any opset is taken; kept is the since-version that it means."""
+    reduction: str = "none"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "opset", self.op.version(self.opset).since)
+    def _validated(self) -> OpSpec:
         version = self.version
+        if self.opset != version.since:
+            return self._replace(opset=version.since)
         if self.dtype not in version.dtypes:
             raise SpecError("dtype", self.dtype.tag, _tags(version.dtypes, self))
         if self.index not in version.index_types:
@@ -60,6 +60,7 @@ class OpSpec:
         if not 0 <= self.place <= highest:
             name = "axis" if self.op.addressing == "axis" else "index depth k"
             raise SpecError(name, self.place, f"0 to {highest} for rank {self.rank}")
+        return self
 
     @property
     def version(self) -> Version:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
-from dataclasses import dataclass
 
 from . import machine, toolchain
 from .config import Settings
 from .errors import AheadOfTimeError, CompilerNotFound
+from .record import Record
 from .toolchain import Compiler
 
 _SYSTEMS = {"linux": ("linux", ".so"), "darwin": ("macos", ".dylib"), "macos": ("macos", ".dylib")}
@@ -19,8 +18,7 @@ _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 _BASELINES = {"x86_64": "x86-64-v2", "aarch64": "armv8-a"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(Record):
     """A kind of machine. ``levels`` are instruction sets, the lowest first; each gets a library of its own."""
 
     system: str
@@ -101,7 +99,7 @@ def compiler(target: Target, settings: Settings) -> Compiler:
     for folder in (package and package.submodule_search_locations) or ():
         zig = os.path.join(folder, "zig")
         command = f"{quote(zig)} cc -target {quote(target.triple)}"
-        return toolchain.find(dataclasses.replace(settings, cc=command))
+        return toolchain.find(settings._replace(cc=command))
     raise CompilerNotFound(
         f"{target.triple} is not this machine: install zig, whose cc builds for others (pip install ziglang),"
         " or name a compiler for it in SCATTERGEN_CC"

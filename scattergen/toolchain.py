@@ -8,11 +8,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .config import Settings
 from .errors import CompileError, CompilerNotFound, SettingError
+from .record import Record
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _CANDIDATES = ("cc", "gcc", "clang")
 
@@ -49,8 +52,7 @@ class Refusal(CompileError):
     """The compiler ended by itself and said no; one that hung, crashed or could not start says nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compiler:
+class Compiler(Record):
     """A C compiler that is there.
 
     ``command`` is what to run, words of the user's included; ``path`` the resolved binary; ``identity``
@@ -58,13 +60,13 @@ class Compiler:
     """
 
     command: tuple[str, ...]
-    path: Path
+    path: str
     identity: str
 
     @property
     def is_zig(self) -> bool:
         """Whether it is ``zig cc``, which names CPUs in its own way and keeps caches of its own."""
-        return any(Path(word).stem in ("zig", "ziglang") for word in self.command)
+        return any(os.path.splitext(os.path.basename(word))[0] in ("zig", "ziglang") for word in self.command)
 
     def spell(self, flags: tuple[str, ...]) -> tuple[str, ...]:
         """Return `flags` as this compiler writes them."""
@@ -125,7 +127,7 @@ def _compiler(command: tuple[str, ...]) -> Compiler:
             # The name counts as well as the file: ccache and some clangs act by the name they are called by.
             status = os.stat(program)
             parts.append(f"{program} {os.path.realpath(program)} {status.st_size} {status.st_mtime_ns}")
-    return Compiler(command=command, path=Path(os.path.realpath(command[0])), identity="\n".join(parts))
+    return Compiler(command=command, path=os.path.realpath(command[0]), identity="\n".join(parts))
 
 
 def _which(name: str) -> str:
@@ -222,7 +224,7 @@ def compile_library(
         ended = process.run(command, private, _environment(work, scratch or work), timeout)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    name = Path(command[0]).name
+    name = os.path.basename(command[0])
     if ended.failure:
         error = Refusal if ended.said_no else CompileError
         raise error(spec, command, ended.output, source, f"{name} {ended.failure}")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from . import toolchain
 from .config import Settings
 from .errors import CompileError
+from .record import Record
 from .toolchain import Compiler
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _OPTIONAL: dict[str, str] = {"-fopenmp": "openmp", "-march=native": "native"}
 """Flags that a kernel can be built without, and the name under which a refusal is remembered."""
 
 
-class Outcome(NamedTuple):
+class Outcome(Record):
     """A build that worked: with which flags, in how many seconds, and what had to be left out for it."""
 
     flags: tuple[str, ...]

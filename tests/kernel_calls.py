@@ -189,7 +189,7 @@ def nothing_built() -> Iterator[None]:
     """Let plans name kernels and layouts, as they do on a machine without a compiler, and build nothing."""
     refuse = mock.Mock(side_effect=CompilerNotFound("no kernel is built here"))
     before = config.settings()
-    config.use(dataclasses.replace(before, fallback="reference"))
+    config.use(before._replace(fallback="reference"))
     plan.forget()
     try:
         with mock.patch.object(plan, "ready", refuse), mock.patch.object(plan, "_warned", True):

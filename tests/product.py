@@ -195,6 +195,7 @@ def small_machine() -> Iterator[None]:
         patch.setattr(machine, "cache_sizes", lambda: machine.CacheSizes(256, 2048, 8192))
         patch.setattr(schedule, "THREAD_PAYS", 1)
         patch.setattr(schedule, "OWNERS_PAY", 1)
+        patch.setattr(schedule, "STREAM_PAYS", 32)
         patch.setattr(schedule, "BUCKETS_PAY", 0)
         patch.setattr(schedule, "INVERSE_PAYS", 1)
         patch.setattr(schedule, "TILE", 1)

@@ -61,7 +61,7 @@ def install(folder: Path, put: Callable[[object, str, Any], None] = setattr) -> 
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "scattergen.h").exists():
         (folder / "scattergen.h").write_text("#include <stdint.h>\n")
-    put(build, "templates", lambda: folder)
+    put(build, "template_folder", lambda: str(folder))
     put(build, "_GENERATOR", ())
     put(build, "_render", render)
 

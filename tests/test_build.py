@@ -208,7 +208,7 @@ def test_an_installation_that_moved_finds_its_kernels(
     shutil.copytree(generator, tmp_path / "elsewhere")
     for path in (tmp_path / "elsewhere").iterdir():
         os.utime(path, (1, 1))
-    monkeypatch.setattr(build, "templates", lambda: tmp_path / "elsewhere")
+    monkeypatch.setattr(build, "template_folder", lambda: str(tmp_path / "elsewhere"))
     build.forget()
     assert build.library(Spec(NAME)).origin == "cache"
 

@@ -269,9 +269,9 @@ def test_any_compilers_entry(root: Path) -> None:
     store.build(f"{KERNEL}_more", f"{request}-aaaaaaaa", making())
     os.utime(older.with_name("meta.json"), (time.time() - 100, time.time() - 100))
     (root / "v1" / "stray").touch()
-    assert store.find_any(KERNEL, request) == newest
+    assert store.find_any(KERNEL, request) == str(newest.parent)
     flip(newest.parent)
-    assert store.find_any(KERNEL, request) == older
+    assert store.find_any(KERNEL, request) == str(older.parent)
 
 
 # A build that fails
@@ -326,14 +326,14 @@ def test_another_failure_leaves_nothing(root: Path, error: BaseException) -> Non
 def test_choice_of_the_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", "/home/someone")
     monkeypatch.setattr(sys, "platform", "linux")
-    assert cache_root.choose("", {}) == Path("/home/someone/.cache/scattergen")
-    assert cache_root.choose("", {"XDG_CACHE_HOME": "/x"}) == Path("/x/scattergen")
-    assert cache_root.choose("", {"XDG_CACHE_HOME": "x"}) == Path("/home/someone/.cache/scattergen")
-    assert cache_root.choose("~/k", {"XDG_CACHE_HOME": "/x"}) == Path("/home/someone/k")
+    assert cache_root.choose("", {}) == "/home/someone/.cache/scattergen"
+    assert cache_root.choose("", {"XDG_CACHE_HOME": "/x"}) == "/x/scattergen"
+    assert cache_root.choose("", {"XDG_CACHE_HOME": "x"}) == "/home/someone/.cache/scattergen"
+    assert cache_root.choose("~/k", {"XDG_CACHE_HOME": "/x"}) == "/home/someone/k"
     monkeypatch.chdir(tmp_path)
-    assert cache_root.choose("k", {}) == tmp_path / "k"
+    assert cache_root.choose("k", {}) == str(tmp_path / "k")
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert cache_root.choose("", {}) == Path("/home/someone/Library/Caches/scattergen")
+    assert cache_root.choose("", {}) == "/home/someone/Library/Caches/scattergen"
 
 
 REFUSED = {

@@ -116,7 +116,7 @@ def test_type_checkers_see_callables(tmp_path: Path) -> None:
 
 def test_many_are_built_at_once_and_told_of_one_by_one(tmp_path: Path) -> None:
     code = """
-import dataclasses, scattergen
+import scattergen
 from scattergen import config
 seen = []
 specs = ["scatter_nd_f32_i64_r2k1_add", "scatter_elements_f32_i64_r1a0_add"]
@@ -126,7 +126,7 @@ names = {str(variant.spec) for kernel in kernels for variant in kernel.variants}
 assert sorted(done.name for done in seen) == sorted(names)
 assert [done.number for done in seen] == list(range(1, len(names) + 1)) and seen[0].total == len(names)
 assert {done.origin for done in seen} == {"built"}
-config.use(dataclasses.replace(config.settings(), compile="never"))
+config.use(config.settings()._replace(compile="never"))
 import numpy as np
 print(scattergen.scatter_nd(np.zeros((4, 2), np.float32), [[1]], np.ones((1, 2), np.float32), "add")[1])
 try:

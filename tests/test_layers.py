@@ -14,13 +14,14 @@ import scattergen
 PACKAGE = Path(scattergen.__file__).parent
 
 ORDER = (
-    "errors", "digest", "config", "log", "paths", "machine", "dtypes", "ops", "spec", "kernel", "loops", "lower",
+    "errors",
+    "record", "digest", "config", "log", "paths", "machine", "dtypes", "ops", "spec", "kernel", "loops", "lower",
     "schedule", "standard", "render", "packaging", "process", "toolchain", "targets", "trials", "libraries",
     "manifest", "locks", "cache_root", "cache_entry", "cache_admin", "cache", "flights", "build", "_abi", "loader",
     "caller", "bounds", "reference", "threads", "holders", "arrays", "prebuilt", "plan", "packing", "repeats",
-    "checks", "dispatch", "direct", "accumulated", "calls", "explain", "prepared", "bound", "progress", "compiled",
-    "api", "graph", "commands", "jit",
-    "onnx", "workload", "bench", "wanted", "aot", "terminal", "completion", "cli_commands", "cli",
+    "checks", "fast", "dispatch", "direct", "accumulated", "calls", "explained", "prepared", "bound", "progress",
+    "compiled", "api", "graph", "commands", "jit", "onnx", "workload", "bench", "wanted", "aot", "terminal",
+    "completion", "cli_commands", "cli",
 )  # fmt: skip
 """A module imports only from names before its own. `onnx` is a package and counts as one."""
 

@@ -71,7 +71,7 @@ def test_a_folder_or_a_file_without_x_is_no_compiler(tmp_path: Path, monkeypatch
     script(tmp_path / "gcc", "exit 0").chmod(0o644)
     script(tmp_path / "clang", "exit 0")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert toolchain.find(Settings()).path == tmp_path / "clang"
+    assert toolchain.find(Settings()).path == str(tmp_path / "clang")
 
 
 def test_the_setting_goes_first_and_keeps_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,7 @@ def test_the_setting_goes_first_and_keeps_its_words(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("PATH", str(tmp_path))
     found = toolchain.find(Settings(cc=f"'{tool}' cc -m64"))
     assert found.command == (str(tool), "cc", "-m64")
-    assert found.path == tool
+    assert found.path == str(tool)
 
 
 def test_a_relative_path_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +142,7 @@ def test_identity_of_two_names_for_one_wrapper(tmp_path: Path, monkeypatch: pyte
     for name in ("gcc", "clang"):
         (tmp_path / name).symlink_to(tool)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert compiler("gcc").path == compiler("clang").path == tool
+    assert compiler("gcc").path == compiler("clang").path == str(tool)
     assert compiler("gcc").identity != compiler("clang").identity
 
 

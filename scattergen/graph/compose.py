@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from .. import accumulated, arrays, direct, dtypes, holders
 from ..arrays import Array
 from ..dtypes import DType
 from ..errors import DTypeError, ShapeError, SpecError
+from ..record import Record
 from . import steps
 from .targets import Rows, as_index, checked_dim, expanded, number_of_targets, rows
 
@@ -19,7 +20,7 @@ _STEP = {"sum": "add", "mul": "mul", "mean": "add", "max": "max", "min": "min"}
 _COMPARES = ("max", "min")
 
 
-class How(NamedTuple):
+class How(Record):
     """What a call says of the way, not of the result's meaning."""
 
     threads: int | None

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import holders
 from ..arrays import Array, share_memory
 from ..errors import DTypeError, IndexOutOfBounds, ShapeError
+from ..record import Record
 
 _MOST_NAMED = 8
 """Places that an error names."""
 
 
-class Rows(NamedTuple):
+class Rows(Record):
     """What is reduced, and to where."""
 
     who: str

@@ -15,7 +15,7 @@ from typing import Any
 
 from scattergen import workload
 from scattergen.bench import align, timed
-from scattergen.explain import explain
+from scattergen.explained import explain
 from scattergen.workload import Workload
 
 from . import oracle, record

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import dispatch
 from .calls import arguments_of
 from .kernel import FORMS
+from .record import Record
 
 
-class Explanation(NamedTuple):
+class Explanation(Record):
     """How a call is served; ``str()`` of it is the text for people."""
 
     spec: str

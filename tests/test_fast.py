@@ -1,0 +1,228 @@
+"""Small calls that repeat: who answers them, and what is refused by a plan that was guessed."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scattergen
+from scattergen import caller, dispatch, fast, loader
+
+Arrays = tuple[Any, Any, Any]
+
+
+@pytest.fixture(autouse=True)
+def with_caller() -> Iterator[None]:
+    if not caller.make():
+        pytest.skip("the caller module cannot be built here: no Python headers")
+    dispatch.forget()
+    yield
+    dispatch.forget()
+
+
+def arrays(dtype: str = "float32", index: str = "int64") -> Arrays:
+    data = np.arange(12).reshape(3, 4).astype(dtype)
+    return data, np.array([[2, 0, 1, -1], [0, 0, 2, 2]], index), np.full((2, 4), 7, dtype)
+
+
+def expected(data: Any, indices: Any, updates: Any) -> Any:
+    out = np.array(data)
+    for place in np.ndindex(*np.shape(indices)):
+        out[indices[place], place[1]] += updates[place]
+    return out
+
+
+def call(data: Any, indices: Any, updates: Any, **more: Any) -> Any:
+    return scattergen.scatter_elements(data, indices, updates, 0, "add", **more)
+
+
+@pytest.fixture
+def nobody_else(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From its call on, all but the fast way raises."""
+
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("the slow way was taken")
+
+    return lambda: monkeypatch.setattr(dispatch, "run", refuse)
+
+
+@pytest.mark.parametrize("more", [{}, {"threads": 1}, {"opset": 16}, {"threads": 2, "unique": False}])
+def test_the_second_call_is_fast(more: dict[str, Any], nobody_else: Callable[[], None]) -> None:
+    given = arrays()
+    call(*given, **more)
+    nobody_else()
+    for _ in range(3):
+        given[2][:] += 1
+        assert (call(*given, **more) == expected(*given)).all()
+    with pytest.raises(AssertionError, match="slow way"):
+        call(*given, **more, duplicates="refuse")
+
+
+@pytest.mark.parametrize("form", ["in place", "into another"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bool"])
+def test_an_output_of_the_callers_is_fast_too(form: str, dtype: str, nobody_else: Callable[[], None]) -> None:
+    data, indices, updates = arrays(dtype)
+    out = data if form == "in place" else np.empty_like(data)
+    assert call(data, indices, updates, out=out) is out
+    nobody_else()
+    for _ in range(3):
+        want = expected(data, indices, updates)
+        before = updates.copy(), indices.copy()
+        assert call(data, indices, updates, out=out) is out
+        assert (out == want).all() and (updates == before[0]).all() and (indices == before[1]).all()
+
+
+def test_an_output_is_looked_at_before_it_is_written() -> None:
+    data, indices, updates = arrays()
+    room = np.zeros(100, np.float32)
+    out = room[:12].reshape(3, 4)
+    for _ in range(2):
+        call(data, indices, updates, out=out)
+    want = expected(data, indices, updates)
+    shared = room[4:16].reshape(3, 4)  # data that lies across the output
+    shared[...] = data
+    assert (call(shared, indices, updates, out=out) == want).all()
+    near = room[12:24].reshape(3, 4)  # and data that ends where the output begins
+    near[...] = data
+    assert (call(near, indices, updates, out=out) == want).all() and (near == data).all()
+    view = out[:]  # the very elements, by another object
+    view[...] = data
+    assert (call(view, indices, updates, out=out) == want).all()
+    later = room[4:12].reshape(2, 4)  # updates inside of the output
+    out[...] = data
+    later_values = later.copy()
+    assert (call(data, indices, later, out=out) == expected(data, indices, later_values)).all()
+    out.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        call(data, indices, updates, out=out)
+    for wrong, error in ((np.empty((3, 4)), TypeError), (np.empty((4, 3), np.float32), ValueError), ([], TypeError)):
+        with pytest.raises(error):
+            call(data, indices, updates, out=wrong)
+    transposed = np.empty((4, 3), np.float32).T
+    assert (call(data, indices, updates, out=transposed) == want).all()
+
+
+@pytest.mark.parametrize("form", ["in place", "into another"])
+def test_a_bad_index_leaves_the_output_alone(form: str) -> None:
+    data, indices, updates = arrays()
+    out = data if form == "in place" else np.full_like(data, -1)
+    call(data, indices, updates, out=out)
+    before = out.copy()
+    indices[1, 3] = -4
+    with pytest.raises(IndexError):
+        call(data, indices, updates, out=out)
+    assert (out == before).all()
+
+
+def test_tuples_are_fast_too(nobody_else: Callable[[], None]) -> None:
+    data, indices, updates = np.zeros((4, 3)), np.array([[3], [0], [3]]), np.arange(9.0).reshape(3, 3)
+    first = scattergen.scatter_nd(data, indices, updates, "add")
+    nobody_else()
+    assert (scattergen.scatter_nd(data, indices, updates, "add") == first).all()
+    assert first[3].tolist() == [6, 8, 10]
+
+
+def odd(data: Any, indices: Any, updates: Any) -> dict[str, Arrays]:
+    """Arrays with the shape of `indices`, and in all but one point those of the plan."""
+    wide = np.zeros((3, 8), data.dtype)
+    wide[:, ::2] = data
+    foreign = data.dtype.newbyteorder()
+    return {
+        "dtype of all": (data.astype("float64"), indices, updates.astype("float64")),
+        "dtype of data's bytes": (data.astype(foreign), indices, updates),
+        "indices' dtype": (data, indices.astype("int32"), updates),
+        "more rows": (np.vstack([data, data]), indices, updates),
+        "more columns": (np.hstack([data, data]), indices, updates),
+        "data not in C order": (np.asfortranarray(data), indices, updates),
+        "data with gaps": (wide[:, ::2], indices, updates),
+        "indices reversed": (data, indices[:, ::-1].copy()[:, ::-1], updates),
+        "updates of one element": (data, indices, np.broadcast_to(updates[:1, :1], updates.shape)),
+        "a memory map": (data.view(np.memmap), indices, updates),
+        "a masked array": (np.ma.masked_array(data), indices, updates),
+        "a list": (data.tolist(), indices, updates.tolist()),
+        "a dtype with metadata": (data.astype(np.dtype(data.dtype, metadata={"unit": "m"})), indices, updates),
+        "no alignment": (np.frombuffer(b"." + data.tobytes(), np.uint8)[1:].view(data.dtype), indices, updates),
+    }
+
+
+@pytest.mark.parametrize("name", list(odd(*arrays())))
+def test_a_wrong_guess_is_noticed(name: str) -> None:
+    given = arrays()
+    call(*given)
+    assert len(fast.recent) == 1
+    data, indices, updates = odd(*given)[name]
+    if np.ndim(data) == 1:
+        data = data.reshape(given[0].shape)
+    if name == "a masked array":
+        with pytest.raises(TypeError, match="masked"):
+            call(data, indices, updates)
+        return
+    found = call(data, indices, updates)
+    want = expected(np.asarray(data), indices, np.asarray(updates))
+    assert type(found) is np.ndarray and found.shape == want.shape and (found == want).all()
+    assert (call(*given) == expected(*given)).all()
+
+
+def test_bad_calls_fail_as_the_first_one_does() -> None:
+    data, indices, updates = arrays()
+    call(data, indices, updates)
+    indices[1, 2] = 3
+    with pytest.raises(IndexError, match=r"ScatterElements.*3"):
+        call(data, indices, updates)
+    with pytest.raises(TypeError, match="updates is float64"):
+        call(data, indices, updates.astype("float64"))
+    with pytest.raises(ValueError, match="updates has shape"):
+        call(data, indices, updates[:1])
+    with pytest.raises(ValueError, match="rank"):
+        call(data[0], indices, updates)
+    for wrong in ([0], {}, None):
+        with pytest.raises((TypeError, ValueError)):
+            call(wrong, indices, updates)
+
+
+def test_plans_keep_what_they_compare_with() -> None:
+    """A dtype whose address is in a plan may not be freed and its address used again."""
+    for unit in range(50):
+        dtype = np.dtype("float32", metadata={"unit": unit})
+        data, indices, updates = arrays()
+        call(data.astype(dtype), indices, updates.astype(dtype))
+        del dtype, data, updates
+        gc.collect()
+        given = arrays()
+        assert (call(*given) == expected(*given)).all()
+
+
+def test_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast, "MOST_PLANS", 8)
+    for size in range(1, 40):
+        data, indices = np.zeros(size), np.zeros(size, np.int64)
+        assert scattergen.scatter_elements(data, indices, data + 1, 0, "add")[0] == size
+        assert len(fast.recent) <= 8 and len(fast.plans) <= 8
+
+
+def test_scratch_is_handed_over(nobody_else: Callable[[], None]) -> None:
+    data = np.zeros((64, 2048), np.float16)
+    indices = np.zeros((64, 2048), np.int64)
+    first = scattergen.scatter_elements(data, indices, data + 1, 1, "add", threads=1)
+    key = (indices.shape, 1, "add", 18, 1, False, None)
+    served = fast.recent.get(key)
+    assert served is not None and served.__name__ == "with_scratch", "choose shapes whose kernel has scratch"
+    nobody_else()
+    assert (scattergen.scatter_elements(data, indices, data + 1, 1, "add", threads=1) == first).all()
+
+
+def test_without_a_caller_module_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("invoke_arrays", "invoke_arrays_with", "invoke_bound"):
+        monkeypatch.setattr(loader, name, None)
+    given = arrays()
+    for _ in range(3):
+        assert (call(*given) == expected(*given)).all()
+    assert not fast.recent and len(fast.plans) == 1
+    for name, odd_ones in odd(*given).items():
+        if name not in ("a masked array", "no alignment"):
+            data, indices, updates = odd_ones
+            assert (call(data, indices, updates) == expected(np.asarray(data), indices, np.asarray(updates))).all()
