@@ -3,6 +3,7 @@
 The pipeline, a module a stage::
 
 arrays.py    arguments            → arrays that fit the operator, and their OpSpec
+moving.py    strings, times …     → arguments of numbers, and the result back
 loops.py     shapes and strides   → the canonical loop nest
 lower.py     nest                 → loop form, layout, KernelSpec
 schedule.py  sizes                → threads

@@ -34,7 +34,7 @@ def scatter_elements(
     p[axis] replaced by indices[p], becomes f(element, updates[p]).
 
     Args:
-        data: rank r >= 1, any type of ONNX's tensors but strings.
+        data: rank r >= 1, any type of ONNX's tensors; times and records too (docs/semantics.md).
         indices: int32 or int64, rank r, no larger than `data` off the axis; values in
             [-s, s-1] for an axis of size s, negative ones counting from the end.
         updates: the type of `data`, the shape of `indices`.
@@ -95,7 +95,7 @@ def scatter_nd(
     result[t] of shape data.shape[k:] becomes f(slice, updates[position of t]), element by element.
 
     Args:
-        data: rank r >= 1, any type of ONNX's tensors but strings.
+        data: rank r >= 1, any type of ONNX's tensors; times and records too (docs/semantics.md).
         indices: int32 or int64, rank q >= 1, indices.shape[-1] = k in [0, r]; negative values count from the end.
         updates: the type of `data`, shape indices.shape[:-1] + data.shape[k:].
         reduction: f, one of none (replaces; the last one wins), add, mul (from opset 16), max, min (from 18).

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes, holders, loader
+from .dtypes import DType
 from .errors import DTypeError, ShapeError, SpecError
 from .ops import Op
 from .spec import OpSpec
@@ -29,7 +30,7 @@ _MOST_WORK = 1000
 class Arguments:
     """The arrays of one call, in native byte order, of fitting shapes; `out` is where the result goes."""
 
-    __slots__ = ("accumulates", "checked", "copies", "data", "indices", "out", "spec", "unique", "updates")
+    __slots__ = ("accumulates", "checked", "copies", "data", "foreign", "indices", "out", "spec", "unique", "updates")
 
     def __init__(
         self,
@@ -51,6 +52,8 @@ class Arguments:
         """A promise that no two updates have one target; where it is wrong, any of them may win."""
         self.accumulates = False
         """Whether halves are kept in float32 until the end, which `accumulated` does."""
+        self.foreign = False
+        """Whether the elements are of a type that C has not, so that `moving` has to be asked."""
 
     def reading(self, indices: Array, updates: Array, copies: list[str]) -> Arguments:
         """Return the same call, whose inputs are read from other arrays with the same values."""
@@ -76,7 +79,7 @@ def prepare(
     copies = [f"{name}: read from a {type(value).__name__}" for name, value in given if _has_no_type(value)]
     data = as_array(data, "data", op)
     indices = as_indices(indices, op)
-    updates = _as_updates(updates, data, op)
+    updates = _as_updates(updates, data, op, copies)
     if data.ndim == 0 or indices.ndim == 0:
         name = "data" if data.ndim == 0 else "indices"
         raise ShapeError(f"{op}: {name} has rank 0, allowed is 1 or more")
@@ -88,7 +91,9 @@ def prepare(
     if out is not None:
         out = check_out(str(op), out, data, copies)
     indices, updates = _readable(indices, "indices", out, copies), _readable(updates, "updates", out, copies)
-    return Arguments(spec, data, indices, updates, out, copies)
+    arguments = Arguments(spec, data, indices, updates, out, copies)
+    arguments.foreign = data.dtype.kind in dtypes.FOREIGN and dtypes.is_foreign(data.dtype)
+    return arguments
 
 
 @lru_cache(maxsize=1024)
@@ -98,7 +103,7 @@ def _spec(
     try:
         return OpSpec(
             op=op,
-            dtype=dtypes.of_numpy(dtype, f"{op}: data"),
+            dtype=_row(op, dtype, reduction),
             index=dtypes.of_numpy(index, f"{op}: indices"),
             rank=rank,
             place=place,
@@ -109,6 +114,14 @@ def _spec(
         if error.field in ("dtype", "index"):
             raise DTypeError(f"{op}: {error}") from None
         raise
+
+
+def _row(op: Op, dtype: np.dtype[Any], reduction: str) -> DType:
+    if not dtypes.is_foreign(dtype):
+        return dtypes.of_numpy(dtype, f"{op}: data")
+    from . import foreign
+
+    return foreign.row(dtype, reduction, str(op))
 
 
 def as_array(value: Any, name: str, op: Op) -> Array:
@@ -130,12 +143,16 @@ def as_indices(value: Any, op: Op) -> Array:
     return array
 
 
-def _as_updates(value: Any, data: Array, op: Op) -> Array:
+def _as_updates(value: Any, data: Array, op: Op, copies: list[str]) -> Array:
     array = as_array(value, "updates", op)
-    native = data.dtype.newbyteorder("=")
-    if array.dtype.newbyteorder("=") == native:
+    if dtypes.interchangeable(array.dtype, data.dtype):
         return array
     plain = _has_no_type(value)
+    if dtypes.is_foreign(data.dtype):
+        from . import foreign
+
+        return foreign.updates(value if plain else array, array, data.dtype, str(op), copies)
+    native = data.dtype.newbyteorder("=")
     if plain and (array.size == 0 or _KIND_ORDER.find(array.dtype.kind) in range(_kind(native) + 1)):
         try:
             return np.asarray(value, dtype=native).reshape(array.shape)
@@ -189,7 +206,7 @@ def check_out(op: str, given: Any, data: Array, copies: list[str]) -> Array:
     if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
         raise DTypeError(f"{op}: out is a {type(given).__name__}, allowed is a NumPy array")
     out: Array = np.asarray(given)  # a memory map, say, as the plain array that it is
-    if out.dtype.newbyteorder("=") != data.dtype.newbyteorder("="):
+    if not dtypes.interchangeable(out.dtype, data.dtype):
         raise DTypeError(f"{op}: out is {out.dtype}, must be {data.dtype} as data is")
     if out.shape != data.shape:
         raise ShapeError(f"{op}: out has shape {out.shape}, must have that of data, {data.shape}")
@@ -237,4 +254,4 @@ def _readable(array: Array, name: str, out: Array | None, copies: list[str]) -> 
     if not reasons:
         return array
     copies.append(f"{name}: {' and '.join(reasons)}")
-    return compact(array, array.dtype.newbyteorder("="))
+    return compact(array, dtypes.native(array.dtype))

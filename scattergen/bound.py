@@ -66,7 +66,7 @@ def _resolved(arguments: Arguments, threads: int | None) -> Callable[[], Array] 
     """Return the call as one call of C; None where it takes more than that."""
     target, in_place = dispatch.target_of(arguments)
     data, out = arguments.data, arguments.out
-    if out is None or target is not out or not arguments.updates.size or arguments.accumulates:
+    if arguments.foreign or arguments.accumulates or out is None or target is not out or not arguments.updates.size:
         return None
     if not in_place and not dispatch.same_memory_order(data, target, out):
         return None

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import arrays, bounds
 from .arrays import Arguments, Array
-from .errors import DuplicateTargets, ShapeError, SpecError
+from .errors import DuplicateTargets, IndexOutOfBounds, ShapeError, SpecError
 from .ops import OPS
 
 DUPLICATES = ("allow", "refuse")
@@ -62,6 +62,13 @@ def addressed(indices: Array, shape: Sequence[int], axis: int | None) -> tuple[i
     return (int(shape[place]),)
 
 
+def out_of_bounds(arguments: Arguments) -> IndexOutOfBounds | None:
+    """Return the error to raise for the indices of a call; None where all are in bounds."""
+    spec, shape = arguments.spec, arguments.data.shape
+    sizes = addressed(arguments.indices, shape, spec.place if spec.op.addressing == "axis" else None)
+    return bounds.find_out_of_bounds(arguments.indices, sizes, str(spec.op))
+
+
 def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:
     """Raise `DuplicateTargets` where two updates have one target and `duplicates` is refuse.
 
@@ -86,6 +93,19 @@ def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:
     one, other = (tuple(map(int, np.unravel_index(flat, targets.shape))) for flat in pair)
     target = np.unravel_index(int(targets[one]), sizes if axis is None else shape)
     raise DuplicateTargets(str(spec.op), (one, other), tuple(map(int, target)))
+
+
+def targets(arguments: Arguments) -> Array:
+    """Return the flat place in data of each update, in row-major order; indices have to be in bounds."""
+    spec, shape, updates = arguments.spec, arguments.data.shape, arguments.updates
+    if not updates.size:
+        return np.zeros(0, np.int64)
+    indices = np.array(arguments.indices, np.int64, order="C")
+    if spec.op.addressing == "axis":
+        return _along_axis(indices, shape, spec.place).reshape(-1)
+    size = math.prod(shape[spec.place :])
+    slices: Array = _by_tuples(indices, shape[: spec.place])[..., None] * size + np.arange(size)
+    return slices.reshape(-1)
 
 
 def _by_tuples(indices: Array, sizes: tuple[int, ...]) -> Array:

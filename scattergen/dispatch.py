@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, caller, fast, loader, packing, plan, repeats
+from . import arrays, caller, dtypes, fast, loader, packing, plan, repeats
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
 from .loader import NULL
@@ -68,6 +68,10 @@ def run(
 
 def execute(arguments: Arguments, threads: int | None, key: fast.Key | None = None) -> Array:
     """Run checked arguments."""
+    if arguments.foreign:
+        from . import moving
+
+        return moving.run(arguments, lambda lowered: execute(lowered, threads))
     if arguments.updates.size == 0:
         return _without_updates(arguments)
     target, in_place = target_of(arguments)
@@ -137,7 +141,7 @@ def unwritten(data: Array) -> Array:
     """Return an empty native array like `data`: in the order of its memory if that has no gaps, else C-ordered."""
     low, high = np.lib.array_utils.byte_bounds(data)
     dense = high - low == data.nbytes and 0 not in data.strides
-    return np.empty_like(data, dtype=data.dtype.newbyteorder("="), order="K" if dense else "C", subok=False)
+    return np.empty_like(data, dtype=dtypes.native(data.dtype), order="K" if dense else "C", subok=False)
 
 
 def target_of(arguments: Arguments) -> tuple[Array, bool]:

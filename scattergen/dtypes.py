@@ -14,11 +14,14 @@ from .record import Record
 if TYPE_CHECKING:
     import numpy as np
 
-Kind = Literal["bool", "unsigned", "signed", "float", "half", "complex", "word"]
+Kind = Literal["bool", "unsigned", "signed", "float", "half", "complex", "word", "string"]
 
 
 class DType(Record):
-    """One element type. ``half`` is a float whose arithmetic type is wider than its storage."""
+    """One element type. ``half`` is a float whose arithmetic type is wider than its storage.
+
+    A ``string`` is none of C's: kernels see its position, an int64, and NumPy moves the string.
+    """
 
     tag: str
     kind: Kind
@@ -76,6 +79,7 @@ DTYPES: dict[str, DType] = {
         DType("f64", "float", 8, "double", "double", "double", "float64"),
         DType("c64", "complex", 8, "complex64", "float", "complex64", "complex64"),
         DType("c128", "complex", 16, "complex128", "double", "complex128", "complex128"),
+        DType("str", "string", 8, "int64_t", "int64_t", "string", "object"),
         DType("w8", "word", 1, "uint8_t", "uint8_t"),
         DType("w16", "word", 2, "uint16_t", "uint16_t"),
         DType("w32", "word", 4, "uint32_t", "uint32_t"),
@@ -84,8 +88,14 @@ DTYPES: dict[str, DType] = {
     )
 }
 
-ELEMENTS: tuple[DType, ...] = tuple(row for row in DTYPES.values() if row.onnx)
+ELEMENTS: tuple[DType, ...] = tuple(row for row in DTYPES.values() if row.onnx and row.kind != "string")
+"""The types that kernels are for."""
+
+TENSORS: tuple[DType, ...] = (*ELEMENTS, DTYPES["str"])
 """The types that a tensor can have; the others exist only inside of kernels."""
+
+FOREIGN = "OUSTMmV"
+"""The kinds of NumPy's types that C has not; V is that of bfloat16, too."""
 
 INDEX_TYPES: tuple[DType, ...] = (DTYPES["i32"], DTYPES["i64"])
 
@@ -100,8 +110,25 @@ def lookup(tag: str, field: str = "dtype") -> DType:
 @lru_cache(maxsize=64)
 def of_numpy(dtype: np.dtype[Any], argument: str) -> DType:
     """Return the row of a NumPy dtype in either byte order, or raise `DTypeError` naming `argument`."""
+    if dtype.kind in "OUST":
+        return DTYPES["str"]
     name = dtype.newbyteorder("=").name
     for row in ELEMENTS:
         if row.numpy_name == name and dtype.itemsize == row.size:
             return row
     raise DTypeError(f"{argument} is {dtype}: allowed is one of {', '.join(row.numpy_name for row in ELEMENTS)}")
+
+
+def is_foreign(dtype: np.dtype[Any]) -> bool:
+    """Whether C has no type for the elements: strings, Python's objects, times and records."""
+    return dtype.kind in FOREIGN and (dtype.kind != "V" or dtype.type.__name__ == "void")
+
+
+def native(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a NumPy dtype in this machine's byte order; that of NumPy's own strings has none."""
+    return dtype if dtype.kind == "T" else dtype.newbyteorder("=")
+
+
+def interchangeable(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
+    """Whether two dtypes differ in byte order at most, those of fixed-width strings also in their width."""
+    return one == other or (one.kind == other.kind and (one.kind in "US" or native(one) == native(other)))

@@ -10,6 +10,14 @@ from .calls import arguments_of
 from .kernel import FORMS
 from .record import Record
 
+PYTHON = "python"
+"""What stands in place of a form and of a source where strings are combined, which no kernel does."""
+
+_WITHOUT_KERNEL = {
+    "reference": "the reference: no kernel could be had",
+    PYTHON: "none: strings are Python's to combine",
+}
+
 
 class Explanation(Record):
     """How a call is served; ``str()`` of it is the text for people."""
@@ -21,25 +29,32 @@ class Explanation(Record):
     kernel: str | None
     """The kernel that answers; None where the reference does."""
     source: str
-    """Where this process has the kernel from: built, cache, ahead-of-time; or reference."""
+    """Where this process has the kernel from: built, cache, ahead-of-time; or reference; or python, for strings."""
     threads: int
     layout: tuple[int, ...]
     """The numbers that the kernel is given, as its source lists them."""
     copies: tuple[str, ...]
     """Copies made on top of the result itself."""
+    moved: str = ""
+    """How elements of a type that C has not are moved; empty for numbers."""
 
     def __str__(self) -> str:
-        answer = f"{self.kernel} ({self.source})" if self.kernel else "the reference: no kernel could be had"
+        answer = f"{self.kernel} ({self.source})" if self.kernel else _WITHOUT_KERNEL[self.source]
         return "\n".join(
             (
                 f"{self.spec}",
-                f"  form     {self.form}: {FORMS[self.form].summary}",
+                f"  form     {self.form}: {_summary(self.form)}",
                 f"  kernel   {answer}",
                 f"  threads  {self.threads}",
                 f"  layout   {', '.join(map(str, self.layout))}",
                 f"  copies   {'; '.join(self.copies) or 'none'}",
+                *([f"  moved    {self.moved}"] if self.moved else []),
             )
         )
+
+
+def _summary(form: str) -> str:
+    return FORMS[form].summary if form in FORMS else "old values and updates combined in order, target by target"
 
 
 def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanation:
@@ -49,7 +64,14 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
     arguments are checked as in the call, except for the values of `indices`.
     """
     arguments, threads = arguments_of("explain", function, *args, **kwargs)
-    spec = str(arguments.spec)
+    spec, moved = str(arguments.spec), ""
+    if arguments.foreign:
+        from . import moving
+
+        lowered = moving.lowered(arguments)
+        if lowered is None:
+            return Explanation(spec, PYTHON, None, PYTHON, 1, (), tuple(arguments.copies))
+        arguments, moved = lowered.arguments, lowered.text()
     if arguments.accumulates:
         from . import accumulated
 
@@ -63,4 +85,5 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
         threads=plan.threads,
         layout=plan.layout,
         copies=tuple(arguments.copies),
+        moved=moved,
     )

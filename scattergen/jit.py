@@ -55,7 +55,7 @@ def near_names(name: str) -> list[str]:
 
     words = name.split("_")
     places = [f"r{rank}{letter}{number}" for rank in range(1, 7) for letter in "ak" for number in range(rank + 1)]
-    vocabulary = [*(row.tag for row in dtypes.ELEMENTS), *ops.REDUCTIONS, *places, *OPS, "elements", "nd"]
+    vocabulary = [*(row.tag for row in dtypes.TENSORS), *ops.REDUCTIONS, *places, *OPS, "elements", "nd"]
     candidates = {"_".join((*words[:at], word, *words[at + 1 :])) for at in range(len(words)) for word in vocabulary}
     valid = [candidate for candidate in sorted(candidates) if _is_valid(candidate)]
     from .standard import SPECS

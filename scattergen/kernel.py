@@ -19,6 +19,8 @@ from .spec import MAX_RANK, NUMBER
 REDUCING = ("none", "add", "mul", "max", "min", "or", "and")
 """The operations that updates are applied by."""
 
+_KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "string")
+
 
 class Form(Record):
     """A loop form: what its loops look like, and which template writes them."""
@@ -36,7 +38,7 @@ class Form(Record):
     """Name of the template where it is not the form's."""
     threaded: bool = True
     """Whether its work is shared out to threads."""
-    kinds: tuple[Kind, ...] = get_args(Kind)
+    kinds: tuple[Kind, ...] = _KINDS
     """The kinds of elements that the form is for."""
     operations: tuple[str, ...] = REDUCING
     """What its kernels do; in a form that no operator's loops lower to, something of its own."""

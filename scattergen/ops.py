@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .dtypes import ELEMENTS, INDEX_TYPES, DType
+from .dtypes import INDEX_TYPES, TENSORS, DType
 from .errors import SpecError
 from .record import Record
 
 REDUCTIONS: tuple[str, ...] = ("none", "add", "mul", "max", "min")
 
-_BEFORE_13 = tuple(row for row in ELEMENTS if row.tag != "bf16")
+_BEFORE_13 = tuple(row for row in TENSORS if row.tag != "bf16")
 
 
 class Version(Record):
     """An operator as it stands from opset `since` on, until its next version."""
 
     since: int
-    dtypes: tuple[DType, ...] = ELEMENTS
+    dtypes: tuple[DType, ...] = TENSORS
     reductions: tuple[str, ...] = ("none",)
     deprecated: bool = False
     index_types: tuple[DType, ...] = INDEX_TYPES

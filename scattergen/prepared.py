@@ -102,7 +102,7 @@ class Prepared:
             raise ShapeError(f"{self._op}: data has shape {arguments.data.shape}, was prepared for {self._shape}")
         arguments.checked, arguments.unique = True, self._unique
         result = dispatch.execute(arguments, self._threads)
-        if arguments.data.dtype not in self._fast and arguments.updates.size:
+        if arguments.data.dtype not in self._fast and arguments.updates.size and not arguments.foreign:
             self._keep_fast(arguments)
         return result if out is None else out
 

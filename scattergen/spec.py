@@ -54,6 +54,8 @@ class OpSpec(Record):
             raise SpecError("reduction", self.reduction, self._allowed_reductions())
         if self.dtype.kind == "complex" and self.reduction in ("max", "min"):
             raise SpecError("dtype", self.dtype.tag, f"a real type for {self.reduction}: complex numbers have no order")
+        if self.dtype.kind == "string" and self.reduction == "mul":
+            raise SpecError("dtype", self.dtype.tag, "a type of numbers for mul: strings have no product")
         if not 1 <= self.rank <= MAX_RANK:
             raise SpecError("rank", self.rank, f"1 to {MAX_RANK}")
         highest = self.rank - 1 if self.op.addressing == "axis" else self.rank

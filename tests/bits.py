@@ -31,6 +31,8 @@ def difference(got: Array, want: Array) -> str:
 
 def _same(got: Array, want: Array) -> Array:
     """Return for each element whether it is the same."""
+    if got.dtype.kind in "OUST":
+        return np.equal(got.astype(object), want.astype(object)).astype(bool)
     if got.dtype.kind == "c":
         parts = np.dtype(f"f{got.dtype.itemsize // 2}")
         pairs = (*got.shape, 2)

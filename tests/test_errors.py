@@ -133,10 +133,20 @@ WRONG_CALLS: dict[str, tuple[type[Exception], tuple[str, ...], Callable[[], Any]
         ("updates", "float64", "int64"),
         lambda: elements([[1, 2]], [[0, 0]], [[1.5, 2.5]]),
     ),
-    "dates": (
+    "sums of dates": (
         TypeError,
-        ("data", "datetime64"),
-        lambda: elements(np.zeros((1, 1), "M8[s]"), [[0]], np.zeros((1, 1), "M8[s]")),
+        ("ScatterElements", "data", "datetime64[s]", "add", "none, max, min", "data.view('timedelta64[s]')"),
+        lambda: elements(np.zeros((1, 1), "M8[s]"), [[0]], np.zeros((1, 1), "M8[s]"), reduction="add"),
+    ),
+    "products of strings": (
+        TypeError,
+        ("ScatterND", "str", "mul", "strings have no product"),
+        lambda: nd(["a"], [[0]], ["b"], "mul"),
+    ),
+    "small floats": (
+        TypeError,
+        ("ScatterElements", "data", "float8_e4m3fn", "allowed"),
+        lambda: elements(DATA.astype(ml_dtypes.float8_e4m3fn), INDICES, UPDATES.astype(ml_dtypes.float8_e4m3fn)),
     ),
 }
 

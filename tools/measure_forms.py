@@ -1,7 +1,7 @@
 """Measure what the forms for loops and views save: ratios of two ways to one result, taken in turns.
 
 python tools/measure_forms.py            # all of it, some two minutes
-python tools/measure_forms.py strides    # one part: strides, expanded, prepared, in-place, bound
+python tools/measure_forms.py strides    # one part: strides, expanded, prepared, in-place, bound, strings
 """
 
 from __future__ import annotations
@@ -125,6 +125,73 @@ def views(size: int) -> Iterator[tuple[str, Array, Array, Array, int]]:
     yield "slices, gaps", data, np.broadcast_to(across[:, :1], data.shape), gaps, 0
 
 
+def strings() -> Iterator[Pair]:
+    """Compare NumPy's own ways, on one thread, with the operators on strings, objects and records."""
+    size = 1_000_000
+    for dtype in ("O", np.dtypes.StringDType(), "U2", "U8", "U10", "S3", "V12"):
+        for targets, count in ((size, size), (size, size // 10), (size // 10, size)):
+            data, updates = _words(targets, dtype), _words(count, dtype)
+            index = chance().integers(0, targets, count)
+            yield Pair(
+                f"{data.dtype}, {count} into {targets}",
+                partial(_assigned, data, index, updates),
+                partial(scattergen.scatter_elements, data, index, updates, threads=1),
+            )
+        data, updates, index = _words(size, dtype), _words(1000, dtype), chance().integers(0, size, 1000)
+        yield Pair(
+            f"{data.dtype}, 1000 into {size} in place",
+            partial(_assigned_to, data, index, updates),
+            partial(scattergen.scatter_elements, data, index, updates, out=data, threads=1),
+        )
+        data, index = data.reshape(1000, 1000), chance().integers(0, 1000, (1000, 1000))
+        for axis in (0, 1):
+            yield Pair(
+                f"{data.dtype}, 1000 x 1000 along {axis}",
+                partial(_put_along, data, index, data, axis),
+                partial(scattergen.scatter_elements, data, index, data, axis, threads=1),
+            )
+    data, updates, index = (
+        _words(size // 10, "O"),
+        _words(size // 10, "O"),
+        chance().integers(0, size // 10, size // 10),
+    )
+    for reduction, ufunc in (("add", np.add), ("max", np.maximum)):
+        yield Pair(
+            f"object, {reduction} of {size // 10}",
+            partial(_reduced, ufunc, data, index, updates),
+            partial(scattergen.scatter_elements, data, index, updates, reduction=reduction),
+        )
+
+
+def _words(count: int, dtype: Any) -> Array:
+    dtype = np.dtype(dtype)
+    if dtype.kind == "V":
+        return np.zeros(count, dtype)
+    words = [f"{number}" for number in range(count)]
+    return np.array([word.encode() for word in words] if dtype.kind == "S" else words, dtype)
+
+
+def _assigned(data: Array, index: Array, updates: Array) -> Array:
+    return _assigned_to(data.copy(), index, updates)
+
+
+def _assigned_to(data: Array, index: Array, updates: Array) -> Array:
+    data[index] = updates
+    return data
+
+
+def _put_along(data: Array, index: Array, updates: Array, axis: int) -> Array:
+    result = data.copy()
+    np.put_along_axis(result, index, updates, axis)
+    return result
+
+
+def _reduced(ufunc: np.ufunc, data: Array, index: Array, updates: Array) -> Array:
+    result = data.copy()
+    ufunc.at(result, index, updates)
+    return result
+
+
 def seconds(call: Callable[[], Array], number: int) -> float:
     """Return the seconds of one call."""
     start = time.perf_counter()
@@ -148,6 +215,7 @@ PARTS: dict[str, Callable[[], Iterator[Pair]]] = {
     "in-place": in_place,
     "bound": bound,
     "strides": strides,
+    "strings": strings,
 }
 
 

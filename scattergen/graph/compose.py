@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import accumulated, arrays, direct, dtypes, holders
+from .. import accumulated, arrays, direct, dtypes
 from ..arrays import Array
 from ..dtypes import DType
 from ..errors import DTypeError, ShapeError, SpecError
 from ..record import Record
 from . import steps
-from .targets import Rows, as_index, checked_dim, expanded, number_of_targets, rows
+from .targets import Rows, as_index, as_numbers, checked_dim, expanded, number_of_targets, rows
 
 _STEP = {"sum": "add", "mul": "mul", "mean": "add", "max": "max", "min": "min"}
 """What each reduction does with a row."""
@@ -62,7 +62,7 @@ def reduced(
 def reduced_into(data: Any, dim: Any, index: Any, src: Any, name: str, include_self: bool, out: Any, how: How) -> Array:
     """Return `data` with `src` reduced into it, as torch's ``scatter_reduce`` does."""
     who = "scatter_reduce"
-    data, src, index = holders.as_array(data, "data", who), holders.as_array(src, "src", who), as_index(who, index)
+    data, src, index = as_numbers(who, data, "data"), as_numbers(who, src, "src"), as_index(who, index)
     if data.ndim == 0 or data.ndim != src.ndim:
         raise ShapeError(f"{who}: data has rank {data.ndim}, src {src.ndim}: allowed is one common rank, 1 or more")
     place = checked_dim(who, dim, data.ndim)

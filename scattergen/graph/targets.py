@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import holders
+from .. import dtypes, holders
 from ..arrays import Array, share_memory
 from ..errors import DTypeError, IndexOutOfBounds, ShapeError
 from ..record import Record
@@ -50,11 +50,19 @@ class Rows(Record):
 
 def rows(who: str, src: Any, index: Any, dim: Any) -> Rows:
     """Return checked arguments; raise `DTypeError` or `ShapeError`."""
-    src, index = holders.as_array(src, "src", who), as_index(who, index)
+    src, index = as_numbers(who, src, "src"), as_index(who, index)
     if src.ndim == 0:
         raise ShapeError(f"{who}: src has rank 0, allowed is 1 or more")
     place = checked_dim(who, dim, src.ndim)
     return Rows(who, src, expanded(who, index, src, place), place, index)
+
+
+def as_numbers(who: str, value: Any, name: str) -> Array:
+    """Return an array of numbers or bools, or raise `DTypeError`."""
+    array = holders.as_array(value, name, who)
+    if dtypes.is_foreign(array.dtype):
+        raise DTypeError(f"{who}: {name} is {array.dtype}, allowed are numbers and bool")
+    return array
 
 
 def as_index(who: str, index: Any) -> Array:

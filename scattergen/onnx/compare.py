@@ -30,11 +30,11 @@ class Verdict(TypedDict):
 
 def compare(result: NDArray[Any], expected: NDArray[Any], tolerance: Tolerance) -> Verdict:
     """Compare shape, type and values: floats within `tolerance`, NaN equal to NaN, all else exactly."""
-    result, expected = np.asarray(result), np.asarray(expected)
+    result, expected = as_tensor(result), as_tensor(expected)
     if result.shape != expected.shape or result.dtype != expected.dtype:
         return Verdict(equal=False, difference=float("nan"))
     default = _HALVES.get(result.dtype.name, _DEFAULT)
-    exact = result.dtype.kind in "biuOSU"
+    exact = result.dtype.kind in "biuO"
     if exact:
         equal = bool(np.array_equal(result, expected))
         return Verdict(equal=equal, difference=0.0 if equal else _distance(result, expected))
@@ -46,8 +46,14 @@ def compare(result: NDArray[Any], expected: NDArray[Any], tolerance: Tolerance) 
     return Verdict(equal=equal, difference=_distance(result, expected))
 
 
+def as_tensor(array: Any) -> NDArray[Any]:
+    """Return an array as ONNX's tools have it: strings, of any width, as objects."""
+    found: NDArray[Any] = np.asarray(array)
+    return found.astype(object) if found.dtype.kind in "UT" else found
+
+
 def _distance(result: NDArray[Any], expected: NDArray[Any]) -> float:
-    if result.dtype.kind in "OSU":
+    if result.dtype.kind == "O":
         return float("nan")
     wide = np.complex128 if result.dtype.kind == "c" else np.float64
     apart = (result != expected) & ~((result != result) & (expected != expected))

@@ -24,6 +24,9 @@ _INDEXES = {
 }
 """Which input of an operator indexes its first one."""
 
+_WORDS = ("", "a", "b", "ab", "scatter")
+"""What random strings are taken from."""
+
 _PASSES_ON = (
     *("Cast", "Concat", "Expand", "Gather", "Identity", "Reshape"),
     *("Slice", "Split", "Squeeze", "Transpose", "Unsqueeze"),
@@ -34,8 +37,8 @@ _PASSES_ON = (
 def random_inputs(model: onnx.ModelProto, seed: int = 0) -> dict[str, NDArray[Any]]:
     """Return an array for each input of `model`.
 
-    Floats are normally distributed; integers lie below the least dim that they are seen to index, and
-    are 0 or 1 where they are seen to index none.
+    Floats are normally distributed, strings are short words; integers lie below the least dim that they
+    are seen to index, and are 0 or 1 where they are seen to index none.
     Raises `ShapeError` for an input that is no tensor with a known rank.
     """
     model = infer(model)
@@ -60,7 +63,7 @@ def _random(random: np.random.Generator, row: Any, sizes: dict[str, int], limit:
     ]
     dtype = onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
     if dtype.kind == "O":
-        raise ShapeError(f"input {row.name!r} holds strings: give the inputs as arrays")
+        return random.choice(_WORDS, shape).astype(object)
     if dtype.kind in "iub":
         return random.integers(0, 2 if dtype.kind == "b" else limit, shape).astype(dtype)
     return random.standard_normal(shape).astype(dtype)

@@ -7,13 +7,13 @@ from typing import Any
 
 import onnx
 
-from ..dtypes import ELEMENTS, DType
+from ..dtypes import TENSORS, DType
 from ..errors import SpecError
 from ..ops import Op
 from ..spec import OpSpec
 from .graph import OPERATORS, Model, Place, infer, load, places
 
-_BY_ONNX_TYPE: dict[int, DType] = {onnx.TensorProto.DataType.Value(row.onnx.upper()): row for row in ELEMENTS}
+_BY_ONNX_TYPE: dict[int, DType] = {onnx.TensorProto.DataType.Value(row.onnx.upper()): row for row in TENSORS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

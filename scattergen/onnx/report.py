@@ -22,10 +22,10 @@ class NodeReport:
     node: ScatterNode
     """With the types and the rank of its first call, whatever the model had declared."""
     kernel: str | None
-    """None where scattergen's slow reference answered, for want of a compiler."""
+    """None where scattergen's slow reference answered, for want of a compiler, and where strings were combined."""
     form: str
     source: str
-    """Where the kernel came from: loaded (an earlier node's), ahead-of-time, cache, built or reference."""
+    """Where the kernel came from: loaded (an earlier node's), ahead-of-time, cache, built, reference or python."""
     ready: float
     """From asking for the first result to having it: the build, where there was one, included."""
     seconds: float

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 
 from ..errors import ScattergenError, ShapeError
-from .compare import Tolerance, compare
+from .compare import Tolerance, as_tensor, compare
 from .graph import Model, load
 from .inputs import random_inputs
 from .nodes import nodes_of
@@ -35,12 +35,12 @@ def run(
     """Run `model` (a proto, a path or bytes) in ONNX's reference evaluator with scattergen's operators.
 
     Without `inputs` they are random, from the declared types; without `expected` the model's outputs
-    are compared with those of the plain reference evaluator. Integers and bools must be equal, floats
+    are compared with those of the plain reference evaluator. Integers, bools and strings must be equal, floats
     within ``atol + rtol * |expected|``; the defaults are 2e-5, and 2e-3 and 2e-2 for the half types.
     Raises `ShapeError` for names that the model does not have, and what scattergen's operators raise.
     """
     proto = load(model)
-    feeds = dict(random_inputs(proto) if inputs is None else inputs)
+    feeds = random_inputs(proto) if inputs is None else {name: as_tensor(array) for name, array in inputs.items()}
     feeds_are = "random" if inputs is None else "given"
     tolerance = Tolerance(rtol=rtol, atol=atol)
     known = {node.name: node for node in nodes_of(proto)}

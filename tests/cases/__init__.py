@@ -6,9 +6,9 @@ share a number come from one report.
 
 from __future__ import annotations
 
-from . import bfloat16, dtypes, floats, index_range, meaning, memory, shapes
+from . import bfloat16, dtypes, floats, index_range, meaning, memory, shapes, strings
 from .case import Case
 
-_PARTS = (meaning, index_range, shapes, dtypes, floats, memory, bfloat16)
+_PARTS = (meaning, index_range, shapes, dtypes, floats, memory, bfloat16, strings)
 
 CASES: tuple[Case, ...] = tuple(case for part in _PARTS for case in part.CASES)

@@ -17,6 +17,9 @@ import numpy as np
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Place: TypeAlias = "tuple[int, ...]"
 
+STRINGS = "OUST"
+"""The kinds of NumPy types that hold strings."""
+
 REDUCTIONS = {
     ("Scatter", 9): {"none"},
     ("Scatter", 11): {"none"},
@@ -37,6 +40,8 @@ def scatter(
 ) -> Array:
     """Return the result of a call, or raise TypeError, ValueError or IndexError."""
     axis = validate(op, opset, data, indices, updates, axis, reduction)
+    if data.dtype.kind in STRINGS:
+        return _strings(op, data, indices, updates, axis, reduction)
     kind = "bf" if data.dtype.kind == "V" else data.dtype.kind + str(data.dtype.itemsize)
     out, source = _plain(data), _plain(updates)
     for target, place in list(_walk(op, data, indices, axis)):
@@ -57,7 +62,10 @@ def validate(op: str, opset: int, data: Array, indices: Array, updates: Array, a
         raise ValueError(f"{op}-{version} has no reduction {reduction!r}")
     if indices.dtype.newbyteorder("=") not in (np.int32, np.int64):
         raise TypeError(f"indices must be int32 or int64, not {indices.dtype}")
-    if data.dtype != updates.dtype and data.dtype.newbyteorder("=") != updates.dtype.newbyteorder("="):
+    if data.dtype.kind in STRINGS or updates.dtype.kind in STRINGS:
+        if data.dtype.kind != updates.dtype.kind or reduction == "mul":
+            raise TypeError(f"data is {data.dtype}, updates is {updates.dtype}, reduction is {reduction}")
+    elif data.dtype != updates.dtype and data.dtype.newbyteorder("=") != updates.dtype.newbyteorder("="):
         raise TypeError(f"data is {data.dtype} but updates is {updates.dtype}")
     if data.dtype.kind == "V" and (version < 13 or op == "Scatter"):
         raise TypeError(f"{op}-{version} does not take bfloat16")
@@ -80,6 +88,26 @@ def validate(op: str, opset: int, data: Array, indices: Array, updates: Array, a
     if any(indices.shape[dim] > data.shape[dim] for dim in off_axis):
         raise ValueError(f"indices {indices.shape} is larger than data {data.shape} off the axis")
     return axis
+
+
+def _strings(op: str, data: Array, indices: Array, updates: Array, axis: int, reduction: str) -> Array:
+    """Return the result for strings or objects; fixed-width ones in the width that the result and both inputs need."""
+    out, source = (dict(np.ndenumerate(array.astype(object))) for array in (data, updates))
+    for target, place in list(_walk(op, data, indices, axis)):
+        old, new = out[target], source[place]
+        if reduction == "add":
+            out[target] = old + new
+        elif reduction == "none" or (new > old if reduction == "max" else new < old):
+            out[target] = new
+    dtype = data.dtype
+    if dtype.kind in "US":
+        size = 4 if dtype.kind == "U" else 1
+        widths = [array.dtype.itemsize // size for array in (data, updates)]
+        dtype = np.dtype(f"{dtype.kind}{max(*widths, *map(len, out.values()))}")
+    result = np.empty(data.shape, dtype)
+    for place, value in out.items():
+        result[place] = value
+    return result
 
 
 def _places(shape: Place) -> Iterator[Place]:
