@@ -87,19 +87,20 @@ def prepare(
         place = _check_axis_shapes(op, place, data, indices, updates)
     else:
         place = _check_tuple_shapes(op, data, indices, updates)
-    spec = _spec(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset)
+    spec = spec_of(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset)
     if out is not None:
         out = check_out(str(op), out, data, copies)
-    indices, updates = _readable(indices, "indices", out, copies), _readable(updates, "updates", out, copies)
+    indices, updates = readable(indices, "indices", out, copies), readable(updates, "updates", out, copies)
     arguments = Arguments(spec, data, indices, updates, out, copies)
     arguments.foreign = data.dtype.kind in dtypes.FOREIGN and dtypes.is_foreign(data.dtype)
     return arguments
 
 
 @lru_cache(maxsize=1024)
-def _spec(
+def spec_of(
     op: Op, dtype: np.dtype[Any], index: np.dtype[Any], rank: int, place: int, reduction: str, opset: int
 ) -> OpSpec:
+    """Return the spec of a call on arrays of these types, or raise `DTypeError` or `SpecError`."""
     try:
         return OpSpec(
             op=op,
@@ -212,16 +213,23 @@ def check_out(op: str, given: Any, data: Array, copies: list[str]) -> Array:
         raise ShapeError(f"{op}: out has shape {out.shape}, must have that of data, {data.shape}")
     if not out.flags.writeable:
         raise ShapeError(f"{op}: out is read-only")
-    reach = out.itemsize if out.size else 0
-    for stride, extent in sorted((abs(s), n) for s, n in zip(out.strides, out.shape, strict=True) if n > 1):
-        if stride < reach:
-            raise ShapeError(f"{op}: out has elements that share memory (strides {out.strides})")
-        reach += stride * (extent - 1)
+    if elements_meet(out):
+        raise ShapeError(f"{op}: out has elements that share memory (strides {out.strides})")
     if not out.dtype.isnative:
         copies.append("out: foreign byte order")
     if not same_memory(out, data) and share_memory(out, data):
         copies.append("data: shares memory with out")
     return out
+
+
+def elements_meet(array: Array) -> bool:
+    """Whether elements of an array may share memory, as those of an expanded one do."""
+    reach = array.itemsize if array.size else 0
+    for stride, extent in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride < reach:
+            return True
+        reach += stride * (extent - 1)
+    return False
 
 
 def same_memory(one: Array, other: Array) -> bool:
@@ -244,7 +252,7 @@ def compact(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
     return np.broadcast_to(np.array(array[once], dtype or array.dtype, order="C"), array.shape)
 
 
-def _readable(array: Array, name: str, out: Array | None, copies: list[str]) -> Array:
+def readable(array: Array, name: str, out: Array | None, copies: list[str]) -> Array:
     """Return the array, or one copy of it where a kernel cannot read it while it writes `out`."""
     reasons = []
     if out is not None and share_memory(array, out):

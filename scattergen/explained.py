@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import dispatch
+from .arrays import Arguments
 from .calls import arguments_of
 from .kernel import FORMS
 from .record import Record
@@ -63,7 +64,11 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
     `function` is one of scattergen's operators. The kernel is made ready (built, if it has to be);
     arguments are checked as in the call, except for the values of `indices`.
     """
-    arguments, threads = arguments_of("explain", function, *args, **kwargs)
+    return explain_arguments(*arguments_of("explain", function, *args, **kwargs))
+
+
+def explain_arguments(arguments: Arguments, threads: int | None) -> Explanation:
+    """Return what checked arguments would run."""
     spec, moved = str(arguments.spec), ""
     if arguments.foreign:
         from . import moving

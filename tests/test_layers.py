@@ -19,8 +19,9 @@ ORDER = (
     "schedule", "standard", "render", "packaging", "process", "toolchain", "targets", "trials", "libraries",
     "manifest", "locks", "cache_root", "cache_entry", "cache_admin", "cache", "flights", "build", "_abi", "loader",
     "caller", "bounds", "reference", "threads", "holders", "foreign", "arrays", "prebuilt", "plan", "packing",
-    "repeats", "checks", "strings", "moving", "fast", "dispatch", "direct", "accumulated", "calls",
-    "explained", "prepared", "bound", "progress", "compiled", "api", "graph", "commands", "jit",
+    "repeats", "checks", "strings", "moving", "fast", "dispatch", "direct", "accumulated", "calls", "explained",
+    "prepared", "bound", "progress", "compiled", "api", "graph", "selection", "casting", "pieces", "quick", "inplace",
+    "at", "commands", "jit",
     "onnx", "workload", "bench", "wanted", "aot", "terminal", "completion", "cli_commands", "cli",
 )  # fmt: skip
 """A module imports only from names before its own. `onnx` is a package and counts as one."""

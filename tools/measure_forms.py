@@ -1,11 +1,12 @@
 """Measure what the forms for loops and views save: ratios of two ways to one result, taken in turns.
 
-python tools/measure_forms.py            # all of it, some two minutes
-python tools/measure_forms.py strides    # one part: strides, expanded, prepared, in-place, bound, strings
+python tools/measure_forms.py            # all of it, some four minutes
+python tools/measure_forms.py strides    # one part: strides, expanded, prepared, in-place, bound, numpy, strings
 """
 
 from __future__ import annotations
 
+import operator
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import scattergen
+from scattergen import at
 
 Array = np.ndarray[Any, np.dtype[Any]]
 SECONDS, ROUNDS = 0.15, 9
@@ -24,8 +26,8 @@ class Pair(NamedTuple):
     """Two ways to one result."""
 
     name: str
-    plain: Callable[[], Array]
-    better: Callable[[], Array]
+    plain: Callable[[], Any]
+    better: Callable[[], Any]
 
 
 def chance() -> np.random.Generator:
@@ -94,6 +96,51 @@ def bound() -> Iterator[Pair]:
         call = scattergen.bind(scattergen.scatter_elements, data, indices, updates, reduction="add", out=out)
         yield Pair(f"{size} elements, a call", partial(index_add, data, indices, updates), call)
         yield Pair(f"{size} elements, np.add", partial(np.add, updates, updates), call)
+
+
+def numpy() -> Iterator[Pair]:
+    """Compare NumPy's in-place functions with those of `scattergen.at`."""
+    for size in (100, 10_000, 1_000_000):
+        a, b = np.zeros(max(10, size // 10), np.float32), np.ones(size, np.float32)
+        i = chance().integers(0, a.size, size)
+        yield Pair(f"{size}, add", partial(np.add.at, a, i, b), partial(at.add, a, i, b))
+        yield Pair(f"{size}, add 1", partial(np.add.at, a, i, 1), partial(at.add, a, i, 1))
+        count = a.astype(np.int64)
+        yield Pair(f"{size}, count by 1", partial(np.add.at, count, i, 1), partial(at.add, count, i, 1))
+        small = i.astype(np.int32)
+        yield Pair(f"{size}, int32 indices", partial(np.add.at, a, small, b), partial(at.add, a, small, b))
+        yield Pair(f"{size}, maximum", partial(np.maximum.at, a, i, b), partial(at.maximum, a, i, b))
+        yield Pair(f"{size}, assign", partial(operator.setitem, a, i, b), partial(at.assign, a, i, b))
+        side = max(4, int(size**0.5))
+        table, pairs = np.zeros((side, side), np.float32), tuple(chance().integers(0, side, (2, size)))
+        yield Pair(f"{size}, add at pairs", partial(np.add.at, table, pairs, b), partial(at.add, table, pairs, b))
+        yield Pair(
+            f"{size}, assign at pairs", partial(operator.setitem, table, pairs, b), partial(at.assign, table, pairs, b)
+        )
+        rows = max(4, size // 16)
+        wide, values = np.zeros((max(2, rows // 10), 16), np.float32), np.ones((rows, 16), np.float32)
+        which = chance().integers(0, len(wide), rows)
+        tall = np.zeros((16, len(wide)), np.float32)
+        across: Any = (slice(None), which)
+        yield Pair(
+            f"{size}, add rows of 16", partial(np.add.at, wide, which, values), partial(at.add, wide, which, values)
+        )
+        yield Pair(
+            f"{size}, assign rows of 16",
+            partial(operator.setitem, wide, which, values),
+            partial(at.assign, wide, which, values),
+        )
+        yield Pair(
+            f"{size}, add columns of 16",
+            partial(np.add.at, tall, across, values.T.copy()),
+            partial(at.add, tall, across, values.T.copy()),
+        )
+        along, four = np.zeros((rows, 16), np.float32), chance().integers(0, 16, (rows, 4))
+        yield Pair(
+            f"{size}, put_along_axis",
+            partial(np.put_along_axis, along, four, values[:, :4].copy(), 1),
+            partial(at.put_along_axis, along, four, values[:, :4].copy(), 1),
+        )
 
 
 def strides() -> Iterator[Pair]:
@@ -192,7 +239,7 @@ def _reduced(ufunc: np.ufunc, data: Array, index: Array, updates: Array) -> Arra
     return result
 
 
-def seconds(call: Callable[[], Array], number: int) -> float:
+def seconds(call: Callable[[], Any], number: int) -> float:
     """Return the seconds of one call."""
     start = time.perf_counter()
     for _ in range(number):
@@ -215,6 +262,7 @@ PARTS: dict[str, Callable[[], Iterator[Pair]]] = {
     "in-place": in_place,
     "bound": bound,
     "strides": strides,
+    "numpy": numpy,
     "strings": strings,
 }
 
