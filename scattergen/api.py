@@ -26,6 +26,7 @@ def scatter_elements(
     threads: int | None = None,
     duplicates: str = "allow",
     unique: bool = False,
+    accumulate: str | None = None,
 ) -> np.ndarray[Any, Any]:
     """Return a copy of `data` with `updates` applied where `indices` says, along one axis: ONNX ScatterElements.
 
@@ -45,6 +46,8 @@ def scatter_elements(
         threads: most threads of this call; the result does not depend on it.
         duplicates: allow, or refuse: no two updates may have one target.
         unique: a promise that no two updates have one target. Where it is wrong, any of them may win.
+        accumulate: None: halves are rounded after every update. float32: sums and products (add, mul) of float16
+            and bfloat16 are kept in float32, in order, and rounded once.
 
     Raises:
         IndexOutOfBounds (IndexError), ShapeError, SpecError and DuplicateTargets (ValueError),
@@ -57,10 +60,17 @@ def scatter_elements(
         fast = recent.get(key)
     except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
         key = fast = None
-    if fast is not None and duplicates == "allow":
+    if fast is not None and duplicates == "allow" and accumulate is None:
         result = fast(data, indices, updates, out)
         if result is not None:
             return result
+    if accumulate is not None:
+        from . import accumulated
+
+        return accumulated.run(
+            _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique,
+            accumulate,
+        )  # fmt: skip
     return dispatch.run(
         _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique, key
     )
@@ -77,6 +87,7 @@ def scatter_nd(
     threads: int | None = None,
     duplicates: str = "allow",
     unique: bool = False,
+    accumulate: str | None = None,
 ) -> np.ndarray[Any, Any]:
     """Return a copy of `data` with slices of it updated where index tuples say: ONNX ScatterND.
 
@@ -94,6 +105,8 @@ def scatter_nd(
         threads: most threads of this call; the result does not depend on it.
         duplicates: allow, or refuse: no two updates may have one target.
         unique: a promise that no two updates have one target. Where it is wrong, any of them may win.
+        accumulate: None: halves are rounded after every update. float32: sums and products (add, mul) of float16
+            and bfloat16 are kept in float32, in order, and rounded once.
 
     Raises:
         IndexOutOfBounds (IndexError), ShapeError, SpecError and DuplicateTargets (ValueError),
@@ -106,10 +119,16 @@ def scatter_nd(
         fast = recent.get(key)
     except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
         key = fast = None
-    if fast is not None and duplicates == "allow":
+    if fast is not None and duplicates == "allow" and accumulate is None:
         result = fast(data, indices, updates, out)
         if result is not None:
             return result
+    if accumulate is not None:
+        from . import accumulated
+
+        return accumulated.run(
+            _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique, accumulate
+        )
     return dispatch.run(
         _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique, key
     )

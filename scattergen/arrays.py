@@ -30,7 +30,7 @@ _MOST_WORK = 1000
 class Arguments:
     """The arrays of one call, in native byte order, of fitting shapes; `out` is where the result goes."""
 
-    __slots__ = ("checked", "copies", "data", "foreign", "indices", "out", "spec", "unique", "updates")
+    __slots__ = ("accumulates", "checked", "copies", "data", "foreign", "indices", "out", "spec", "unique", "updates")
 
     def __init__(
         self,
@@ -50,6 +50,8 @@ class Arguments:
         """Whether every index is known to be in bounds, for as long as `indices` lives."""
         self.unique = unique
         """A promise that no two updates have one target; where it is wrong, any of them may win."""
+        self.accumulates = False
+        """Whether halves are kept in float32 until the end, which `accumulated` does."""
         self.foreign = False
         """Whether the elements are of a type that C has not, so that `moving` has to be asked."""
 
@@ -86,7 +88,7 @@ def prepare(
     place = shapes.fit(op, place, data, indices, updates)
     spec = spec_of(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset, mode)
     if out is not None:
-        out = _check_out(op, out, data, copies)
+        out = check_out(str(op), out, data, copies, names.data)
     indices, updates = readable(indices, names.indices, out, copies), readable(updates, names.updates, out, copies)
     arguments = Arguments(spec, data, indices, updates, out, copies)
     arguments.foreign = data.dtype.kind in dtypes.FOREIGN and dtypes.is_foreign(data.dtype)
@@ -173,14 +175,18 @@ def _kind(dtype: np.dtype[Any]) -> int:
     return _KIND_ORDER.find("u" if "int" in dtype.name else "f" if "float" in dtype.name else dtype.kind)
 
 
-def _check_out(op: Op, given: Any, data: Array, copies: list[str]) -> Array:
+def check_out(op: str, given: Any, data: Array, copies: list[str], name: str = "data") -> Array:
+    """Return `given` as an array that may take a result like `data`; note in `copies` what it is read through.
+
+    `name` is what the operator calls `data`.
+    """
     if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
         raise DTypeError(f"{op}: out is a {type(given).__name__}, allowed is a NumPy array")
     out: Array = np.asarray(given)  # a memory map, say, as the plain array that it is
     if not dtypes.interchangeable(out.dtype, data.dtype):
-        raise DTypeError(f"{op}: out is {out.dtype}, must be {data.dtype} as {op.inputs.data} is")
+        raise DTypeError(f"{op}: out is {out.dtype}, must be {data.dtype} as {name} is")
     if out.shape != data.shape:
-        raise ShapeError(f"{op}: out has shape {out.shape}, must have that of {op.inputs.data}, {data.shape}")
+        raise ShapeError(f"{op}: out has shape {out.shape}, must have that of {name}, {data.shape}")
     if not out.flags.writeable:
         raise ShapeError(f"{op}: out is read-only")
     if elements_meet(out):
@@ -188,7 +194,7 @@ def _check_out(op: Op, given: Any, data: Array, copies: list[str]) -> Array:
     if not out.dtype.isnative:
         copies.append("out: foreign byte order")
     if not same_memory(out, data) and share_memory(out, data):
-        copies.append(f"{op.inputs.data}: shares memory with out")
+        copies.append(f"{name}: shares memory with out")
     return out
 
 

@@ -37,7 +37,7 @@ class Bound:
         caller.make()
         self.out: Array = arguments.out
         """Where results go."""
-        self.__call__ = _resolved(arguments, threads) or (lambda: dispatch.execute(arguments, threads))
+        self.__call__ = _resolved(arguments, threads) or _composed(arguments, threads)
 
 
 def bind(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Bound:
@@ -54,11 +54,19 @@ def bind(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Bound:
     return Bound(*arguments_of("bind", function, *args, **kwargs))
 
 
+def _composed(arguments: Arguments, threads: int | None) -> Callable[[], Array]:
+    if arguments.accumulates:
+        from . import accumulated
+
+        return lambda: accumulated.execute(arguments, threads)
+    return lambda: dispatch.execute(arguments, threads)
+
+
 def _resolved(arguments: Arguments, threads: int | None) -> Callable[[], Array] | None:
     """Return the call as one call of C; None where it takes more than that."""
     target, in_place = dispatch.target_of(arguments)
     data, out = arguments.data, arguments.out
-    if arguments.foreign or out is None or target is not out or not arguments.updates.size:
+    if arguments.foreign or arguments.accumulates or out is None or target is not out or not arguments.updates.size:
         return None
     if not in_place and not dispatch.same_memory_order(data, target, out):
         return None

@@ -40,4 +40,9 @@ def arguments_of(
         call.get("mode", ""),
     )
     arguments.unique = bool(call.get("unique"))
+    if call.get("accumulate") is not None:
+        from . import accumulated
+
+        accumulated.require(arguments.spec, call["accumulate"])
+        arguments.accumulates = True
     return arguments, call["threads"]

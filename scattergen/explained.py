@@ -77,6 +77,10 @@ def explain_arguments(arguments: Arguments, threads: int | None) -> Explanation:
         if lowered is None:
             return Explanation(spec, PYTHON, None, PYTHON, 1, (), tuple(arguments.copies))
         arguments, moved = lowered.arguments, lowered.text()
+    if arguments.accumulates:
+        from . import accumulated
+
+        arguments = accumulated.first_part(arguments, threads)
     plan, arguments = dispatch.planned(arguments, threads)
     return Explanation(
         spec=spec,

@@ -16,6 +16,9 @@ from .errors import SpecError
 from .record import Record
 from .spec import MAX_RANK, NUMBER
 
+REDUCING = ("none", "add", "mul", "max", "min", "or", "and")
+"""The operations that updates are applied by."""
+
 _KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in ("opaque", "string"))
 
 
@@ -37,6 +40,13 @@ class Form(Record):
     """Whether its work is shared out to threads."""
     kinds: tuple[Kind, ...] = _KINDS
     """The kinds of elements that the form is for; those of opaque types are moved as words."""
+    operations: tuple[str, ...] = REDUCING
+    """What its kernels do; in a form that no operator's loops lower to, something of its own."""
+
+    @property
+    def helps(self) -> bool:
+        """Whether its kernels are steps of a composed call, rather than answers to an operator's."""
+        return self.operations is not REDUCING
 
 
 FORMS: dict[str, Form] = {
@@ -72,6 +82,13 @@ FORMS: dict[str, Form] = {
             template="windows",
             kinds=("word",),
         ),
+        Form("flat", "halves become floats, or floats halves", wide="once", kinds=("half",), operations=("convert",)),
+        Form(
+            "places",
+            "for every target the first place along the axis whose update equals it",
+            kinds=("bool", "unsigned", "signed", "float", "half"),
+            operations=("first",),
+        ),
     )
 }
 
@@ -83,6 +100,8 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "min": ("unsigned", "signed", "float", "half"),
     "or": ("bool",),
     "and": ("bool",),
+    "convert": ("half",),
+    "first": ("bool", "unsigned", "signed", "float", "half"),
 }
 """What a kernel does with an old value and an update, and the kinds of elements that have it."""
 
@@ -105,6 +124,10 @@ class KernelSpec(Record):
     def _validated(self) -> KernelSpec:
         if self.operation not in OPERATIONS:
             raise SpecError("operation", self.operation, f"one of {', '.join(OPERATIONS)}")
+        if self.operation not in self.form.operations:
+            raise SpecError(
+                "operation", self.operation, f"one of {', '.join(self.form.operations)} for {self.form.name}"
+            )
         if self.element.kind not in OPERATIONS[self.operation]:
             raise SpecError("element", self.element.tag, f"a type of kind {' or '.join(OPERATIONS[self.operation])}")
         if self.element.kind not in self.form.kinds:
@@ -127,7 +150,7 @@ class KernelSpec(Record):
             return {"or": "either", "and": "both", "max": "greater", "min": "less"}[self.operation]
         narrow_product = self.operation == "mul" and self.element.kind == "unsigned" and self.element.size < 4
         rounded_half = self.element.kind == "half" and self.form.wide != "once"
-        if self.operation != "none" and (self.element.kind == "complex" or rounded_half or narrow_product):
+        if self.operation in ("add", "mul") and (self.element.kind == "complex" or rounded_half or narrow_product):
             return {"add": "sum", "mul": "product"}[self.operation]
         return ""
 

@@ -149,7 +149,7 @@ def _make(arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_
     try:
         have = ready(kernel)
     except CompilerNotFound as error:
-        _fall_back(error)
+        fall_back(error)
         return Plan(form=form, kernel=kernel, layout=choice.layout, threads=1, ready=None, call=None)
     alignment, index_alignment = (1, 1) if found is None else (min(item, 8), index_item)
     if not nest.components:  # no index is read, and NumPy calls any address of an empty array aligned
@@ -158,7 +158,8 @@ def _make(arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_
     return Plan(form=form, kernel=kernel, layout=choice.layout, threads=choice.threads, ready=have, call=call)
 
 
-def _fall_back(error: CompilerNotFound) -> None:
+def fall_back(error: CompilerNotFound) -> None:
+    """Warn once that there is no compiler; raise the error where the settings say so."""
     global _warned
     if config.settings().fallback == "error":
         raise error

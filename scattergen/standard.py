@@ -21,8 +21,15 @@ SPECS: tuple[str, ...] = tuple(
     for reduction in reductions
 ) + tuple(f"tensor_scatter_{dtype}_i64_r4a2_{mode}" for dtype in ("f32", "f16") for mode in ("linear", "circular"))
 
+HELPING: tuple[str, ...] = (
+    "flat_f16_i64_convert",
+    *(f"places_{element}_i64_first" for element in ("f32", "f64", "i32", "i64", "bool")),
+)
+"""Kernels that are steps of composed calls, which no operator's spec names."""
+
 
 def kernels() -> tuple[KernelSpec, ...]:
     """Return every kernel of the standard set, once, sorted by name."""
     found = {str(kernel): kernel for text in SPECS for kernel in variants(OpSpec.parse(text))}
+    found |= {text: KernelSpec.parse(text) for text in HELPING}
     return tuple(found[name] for name in sorted(found))

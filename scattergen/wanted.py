@@ -66,7 +66,7 @@ def gather(items: Iterable[OpSpec | KernelSpec | str | Path]) -> Wanted:
             found, missing = _of_file(files[-1])
             left_out += missing
         elif item == STANDARD:
-            found += map(OpSpec.parse, standard.SPECS)
+            found += [*map(OpSpec.parse, standard.SPECS), *map(KernelSpec.parse, standard.HELPING)]
         else:
             found.append(_of_text(item))
         specs |= {str(spec): spec for spec in found if isinstance(spec, OpSpec)}

@@ -27,6 +27,7 @@ from scenarios import SCENARIOS, Scenario
 from scattergen import _abi, arrays, config, lower, plan, reference
 from scattergen.dtypes import ELEMENTS, INDEX_TYPES, DType
 from scattergen.errors import CompilerNotFound
+from scattergen.graph import steps
 from scattergen.kernel import KernelSpec
 from scattergen.ops import OPS, REDUCTIONS
 from scattergen.spec import OpSpec
@@ -368,6 +369,95 @@ def _call(
         sizes=scenario.data[: scenario.depth] if scenario.tuples else (scenario.data[scenario.axis],),
         tuples=scenario.tuples,
     )
+
+
+HELPING = (
+    "flat_f16_i64_convert",
+    "flat_bf16_i64_convert",
+    "places_f32_i64_first",
+    "places_f64_i32_first",
+    "places_i8_i64_first",
+    "places_u64_i32_first",
+    "places_bool_i64_first",
+    "places_f16_i32_first",
+    "places_bf16_i64_first",
+)
+"""Kernels that help along: each form with every kind of element that it is for."""
+
+
+@lru_cache(maxsize=1)
+def helping() -> dict[KernelSpec, list[KernelCall]]:
+    """Return calls of the kernels that help along, which no plan names."""
+    found: dict[KernelSpec, list[KernelCall]] = {}
+    for name in HELPING:
+        spec, chance = KernelSpec.parse(name), np.random.default_rng(zlib.crc32(name.encode()))
+        found[spec] = [*(_places if spec.form.name == "places" else _conversions)(spec, chance)]
+    return found
+
+
+def _conversions(spec: KernelSpec, chance: np.random.Generator) -> Iterator[KernelCall]:
+    dtype = spec.element.numpy
+    for size, special in ((1, 0.0), (7, 0.5), (8, 0.5), (3000, 0.1), (2500, 0.0)):
+        halves = values.elements(chance, (size,), dtype, special)
+        floats = (halves.astype(np.float32) * np.float32(1.001)).astype(np.float32)
+        with np.errstate(all="ignore"):
+            rounded = floats.astype(dtype)
+        settled = np.where(np.isnan(halves), halves, rounded)
+        for what, out, data, updates, want in (
+            ("widened", np.empty_like(floats), None, halves, halves.astype(np.float32)),
+            ("narrowed", np.empty_like(halves), None, floats, rounded),
+            ("settled", np.empty_like(halves), halves, floats, settled),
+        ):
+            yield KernelCall(
+                name=f"{spec}, {size} {what}",
+                kernel=spec,
+                layout=(size, int(what == "widened")),
+                out=Block.of(out),
+                data=None if data is None else Block.of(data),
+                indices=Block.of(np.zeros(0, np.int64)),
+                updates=Block.of(updates),
+                want=Block.of(want),
+                sizes=(),
+                tuples=False,
+            )
+
+
+def _places(spec: KernelSpec, chance: np.random.Generator) -> Iterator[KernelCall]:
+    for shape, dim, size, own in (
+        ((1,), 0, 1, (1,)),
+        ((2000,), 0, 60, (2000,)),
+        ((1100, 40), 0, 50, (1100, 1)),
+        ((70, 40), 0, 5, (70, 40)),
+        ((9, 1200), 0, 3, (9, 1200)),
+        ((5, 300, 7), 1, 40, (1, 300, 1)),
+        ((5, 300, 7), 1, 40, (5, 300, 7)),
+        ((4, 500), 1, 80, (4, 500)),
+    ):
+        src = values.elements(chance, shape, spec.element.numpy, 0.1)
+        src[chance.random(shape) < 0.5] = src.reshape(-1)[0]  # ties
+        index = np.broadcast_to(chance.integers(-size, size, own).astype(spec.index.numpy), shape)
+        best = np.zeros((*shape[:dim], size, *shape[dim + 1 :]), src.dtype)
+        np.put_along_axis(best, index % size, src, dim)  # some update of each target
+        want = np.full(best.shape, shape[dim])
+        for place in reversed([*np.ndindex(shape)]):
+            target = (*place[:dim], int(index[place]) % size, *place[dim + 1 :])
+            value, other = src[place], best[target]
+            if spec.element.kind == "bool":
+                value, other = bool(value), bool(other)
+            if value == other or value != value:
+                want[target] = place[dim]
+        yield KernelCall(
+            name=f"{spec} on {shape}, dim {dim}, {own}",
+            kernel=spec,
+            layout=steps.places_layout(index, dim, size),
+            out=Block.of(np.empty_like(want)),
+            data=Block.of(best),
+            indices=Block.of(index),
+            updates=Block.of(src),
+            want=Block.of(want),
+            sizes=(size,),
+            tuples=False,
+        )
 
 
 def problem(kernel: Any, call: KernelCall, threads: int = 1) -> str:

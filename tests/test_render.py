@@ -24,7 +24,8 @@ INCLUDES = {"<stdint.h>", "<string.h>", '"scattergen.h"'}
 def specs(form: str) -> Iterator[KernelSpec]:
     """Yield a form with every element and operation; index types take turns."""
     turn = 0
-    for operation, kinds in OPERATIONS.items():
+    for operation in FORMS[form].operations:
+        kinds = OPERATIONS[operation]
         for element in DTYPES.values():
             if element.kind in kinds and element.kind in FORMS[form].kinds:
                 for depth in filter(FORMS[form].least_depth.__le__, DEPTHS) if FORMS[form].has_depth else (1,):

@@ -67,6 +67,10 @@ def finite(calls: list[KernelCall]) -> list[KernelCall]:
     return [call for call in calls if not np.isnan(call.want.array(call.want.raw)).any()]
 
 
+def helping() -> list[KernelCall]:
+    return finite([call for found in kernel_calls.helping().values() for call in found])
+
+
 @pytest.fixture(scope="module")
 def calls() -> dict[Wanted, list[KernelCall]]:
     return {wanted: finite(kernel_calls.calls(wanted, 4)) for wanted in kernel_calls.small_sample()}
@@ -80,10 +84,15 @@ def test_no_kernel_leaves_its_arrays(
     if compiler is None:
         pytest.skip("neither gcc nor clang has OpenMP and the libraries of -fsanitize=address,undefined")
     assert trial(folder, (compiler, *MEMORY), LEAKS) not in (0, None), "the sanitizer sees nothing"
-    program = driver.build(folder, (compiler, *MEMORY), [wanted.kernel for wanted in calls])
+    more = helping()
+    kernels = [*(wanted.kernel for wanted in calls), *(call.kernel for call in more)]
+    program = driver.build(folder, (compiler, *MEMORY), kernels)
     made = [(call, threads) for found in calls.values() for call in found for threads in (1, 3)]
     made += [(bad, 1 + at % 3) for found in calls.values() for call in found for at, bad in enumerate(call.spoiled())]
-    assert len({call.kernel for call, _ in made}) == len(calls)
+    made += [(call, threads) for call in more for threads in (1, 3)] + [
+        (bad, 3) for call in more for bad in call.spoiled()
+    ]
+    assert len({call.kernel for call, _ in made}) == len(calls) + len(kernel_calls.HELPING)
     # OpenMP's own memory lives until the end
     assert driver.run(program, made, ASAN_OPTIONS="detect_leaks=0") == ""
 
@@ -108,7 +117,10 @@ def test_no_two_threads_of_a_kernel_race(
     assert trial(folder, ("clang", *RACES), RACES_ITSELF, **options) not in (0, None), "the sanitizer sees nothing"
     # one kind of each form: how threads share does not depend on the element, but for halves in a wide copy
     some = {(wanted.kernel.form.name, wanted.kernel.converts): wanted for wanted in calls}
-    program = driver.build(folder, ("clang", *RACES), [wanted.kernel for wanted in some.values()])
+    more = {call.kernel.form.name: call.kernel for call in helping()}
+    kernels = [*(wanted.kernel for wanted in some.values()), *more.values()]
+    program = driver.build(folder, ("clang", *RACES), kernels)
     made = [(call, 3) for wanted in some.values() for call in calls[wanted]]
     made += [(bad, 3) for wanted in some.values() for bad in calls[wanted][0].spoiled()]
+    made += [(call, 3) for call in helping() if call.kernel in more.values()]
     assert driver.run(program, made, **options) == ""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scattergen import dtypes
 from scattergen.dtypes import DTYPES, ELEMENTS, INDEX_TYPES, OPAQUE, TENSORS, DType
 from scattergen.errors import SpecError
-from scattergen.kernel import FORMS, OPERATIONS, KernelSpec
+from scattergen.kernel import FORMS, OPERATIONS, REDUCING, KernelSpec
 from scattergen.ops import OPS, REDUCTIONS, Op
 from scattergen.spec import MAX_RANK, OpSpec
 
@@ -54,7 +54,8 @@ def op_specs() -> Iterator[OpSpec]:
 def kernel_specs() -> Iterator[KernelSpec]:
     """Yield every form with every element, index type and operation at a few depths."""
     for form in FORMS.values():
-        for operation, kinds in OPERATIONS.items():
+        for operation in form.operations:
+            kinds = OPERATIONS[operation]
             for element in DTYPES.values():
                 if element.kind in kinds and element.kind in form.kinds:
                     for index in INDEX_TYPES:
@@ -198,6 +199,13 @@ W8 = DTYPES["w8"]
         (lambda: op_spec(op=OPS["scatter_nd"], place=4), "index depth k", 4, "0 to 3 for rank 3"),
         (lambda: kernel_spec(operation="sub"), "operation", "sub", f"one of {', '.join(OPERATIONS)}"),
         (lambda: kernel_spec(element=W8), "element", "w8", "a type of kind unsigned or float or half or complex"),
+        (lambda: kernel_spec(form=FORMS["flat"]), "operation", "add", "one of convert for flat"),
+        (
+            lambda: kernel_spec(operation="first"),
+            "operation",
+            "first",
+            "one of none, add, mul, max, min, or, and for rows",
+        ),
         (lambda: kernel_spec(form=FORMS["wide_rows"]), "element", "f32", "a half for wide_rows"),
         (lambda: kernel_spec(index=F32), "index", "f32", "one of i32, i64"),
         (lambda: kernel_spec(depth=2), "depth", 2, "1 to 1 for rows"),
@@ -230,7 +238,8 @@ def test_an_error_names_the_field_the_value_and_what_is_allowed(
 @pytest.mark.parametrize("kind", sorted({row.kind for row in DTYPES.values()}))
 def test_a_kernel_takes_just_the_kinds_of_its_operation(kind: str) -> None:
     for element in DTYPES.values():
-        for operation, kinds in OPERATIONS.items():
+        for operation in REDUCING:
+            kinds = OPERATIONS[operation]
             if element.kind == kind and kind in kinds:
                 kernel_spec(element=element, operation=operation)
             elif element.kind == kind:

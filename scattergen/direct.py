@@ -1,0 +1,85 @@
+"""Kernels that help along: the steps of composed calls, which no operator's loops lower to.
+
+A step is called with the layout that its caller makes; arrays are C-contiguous.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from . import loader, plan, schedule, threads
+from .arrays import Array
+from .dtypes import DTYPES, DType
+from .errors import CompilerNotFound
+from .kernel import FORMS, KernelSpec
+from .loader import NULL, Call
+
+
+def kernel(form: str, element: DType, index: DType = DTYPES["i64"]) -> KernelSpec:
+    """Return the kernel of a form that helps along; such a form has one operation."""
+    return KernelSpec(form=FORMS[form], element=element, index=index, operation=FORMS[form].operations[0])
+
+
+def ready(spec: KernelSpec) -> plan.Ready | None:
+    """Return a kernel, built if nobody has it; None where NumPy has to answer, for want of a compiler."""
+    try:
+        return plan.ready(spec)
+    except CompilerNotFound as error:
+        plan.fall_back(error)
+        return None
+
+
+def most_threads(traffic: int, most: int | None) -> int:
+    """Return how many threads pay for so many bytes of traffic, of those that a call may take."""
+    return max(1, min(threads.most(most), traffic // schedule.THREAD_PAYS))
+
+
+def run(
+    have: plan.Ready,
+    layout: tuple[int, ...],
+    number: int,
+    out: Array,
+    data: Array | None,
+    indices: Array | None,
+    updates: Array,
+) -> int:
+    """Run a kernel on `number` threads; return -1, or the position of an index that is out of bounds."""
+    call = _call(have.spec, layout, number)
+    return loader.invoke(
+        call.pointer,
+        loader.address(out),
+        NULL if data is None else loader.address(data),
+        NULL if indices is None else loader.address(indices),
+        loader.address(updates),
+        call.scratch(),
+    )
+
+
+@lru_cache(maxsize=256)
+def _call(spec: KernelSpec, layout: tuple[int, ...], number: int) -> Call:
+    return Call(plan.ready(spec).loaded, layout, number, 1, 1)
+
+
+def widen(halves: Array, into: Array, most: int | None) -> None:
+    """Write halves to an array of float32 of the same size; both are C-contiguous."""
+    _convert(halves, into, None, True, most)
+
+
+def narrow(floats: Array, into: Array, before: Array | None, most: int | None) -> None:
+    """Write float32 to halves, to the nearest, ties to even; where `before` holds a NaN, that very NaN."""
+    _convert(floats, into, before, False, most)
+
+
+def _convert(values: Array, into: Array, before: Array | None, widens: bool, most: int | None) -> None:
+    half = into.dtype if not widens else values.dtype
+    spec = kernel("flat", next(row for row in DTYPES.values() if row.numpy_name == half.name))
+    have = ready(spec)
+    if have is not None:
+        layout = (values.size, int(widens))
+        assert run(have, layout, most_threads(6 * values.size, most), into, before, None, values) == -1
+        return
+    with np.errstate(all="ignore"):
+        found = values.astype(into.dtype)
+    np.copyto(into, found if before is None else np.where(before != before, before, found))

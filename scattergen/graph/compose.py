@@ -1,0 +1,198 @@
+"""Which steps a reduction is made of, what targets start from, and what empty ones hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import accumulated, arrays, direct, dtypes
+from ..arrays import Array
+from ..dtypes import DType
+from ..errors import DTypeError, ShapeError, SpecError
+from ..record import Record
+from . import steps
+from .targets import Rows, as_index, as_numbers, checked_dim, expanded, number_of_targets, rows
+
+_STEP = {"sum": "add", "mul": "mul", "mean": "add", "max": "max", "min": "min"}
+"""What each reduction does with a row."""
+
+_COMPARES = ("max", "min")
+
+
+class How(Record):
+    """What a call says of the way, not of the result's meaning."""
+
+    threads: int | None
+    accumulate: str | None
+
+
+def reduced(
+    who: str,
+    name: str,
+    src: Any,
+    index: Any,
+    dim: Any,
+    dim_size: Any,
+    out: Any,
+    how: How,
+    places: bool = False,
+) -> tuple[Array, Array | None]:
+    """Return the rows of `src` reduced to targets, and where extreme values come from if `places` says so."""
+    given = rows(who, src, index, dim)
+    _refuse(given, name, how)
+    if out is not None:
+        dim_size = _size_of(out, given, dim_size)
+    size = number_of_targets(given, dim_size)
+    if out is None:
+        work = np.full(given.shape(size), name == "mul", given.src.dtype.newbyteorder("="))
+        if name in _COMPARES:
+            _start_afresh(work, given, name, how)
+    else:
+        out = _checked(out, given.shape(size), given)
+        given, work = given.apart(out), _plain(out)
+    before = work.copy() if places and out is not None else None
+    _reduce(work, given, name, how, 0)
+    found = steps.places(given, work, how.threads) if places else None
+    if found is not None and before is not None:  # what no row exceeded comes from none
+        found[(work == before) | ((work != work) & (before != before))] = given.src.shape[given.dim]
+    return _returned(work, out), found
+
+
+def reduced_into(data: Any, dim: Any, index: Any, src: Any, name: str, include_self: bool, out: Any, how: How) -> Array:
+    """Return `data` with `src` reduced into it, as torch's ``scatter_reduce`` does."""
+    who = "scatter_reduce"
+    data, src, index = as_numbers(who, data, "data"), as_numbers(who, src, "src"), as_index(who, index)
+    if data.ndim == 0 or data.ndim != src.ndim:
+        raise ShapeError(f"{who}: data has rank {data.ndim}, src {src.ndim}: allowed is one common rank, 1 or more")
+    place = checked_dim(who, dim, data.ndim)
+    fitted = index if index.ndim == data.ndim else expanded(who, index, src, place)
+    for at, (extent, most, size) in enumerate(zip(fitted.shape, src.shape, data.shape, strict=True)):
+        limit = most if at == place else min(most, size)
+        if extent > limit:
+            raise ShapeError(f"{who}: index.shape[{at}] is {extent}, allowed is {limit} or less")
+    if src.dtype.newbyteorder("=") != data.dtype.newbyteorder("="):
+        raise DTypeError(f"{who}: src is {src.dtype}, data is {data.dtype}: use src.astype({str(data.dtype)!r})")
+    given = Rows(who, src[tuple(map(slice, fitted.shape))], fitted, place, index)
+    _refuse(given, name, how)
+    number_of_targets(given, data.shape[place])
+    if out is None:
+        work = np.array(data, data.dtype.newbyteorder("="), order="C")
+    else:
+        out = _checked(out, data.shape, given)
+        given = given.apart(out)
+        np.copyto(out, data)
+        work = _plain(out)
+    if not include_self:
+        _start_afresh(work, given, name, how)
+    _reduce(work, given, name, how, int(include_self))
+    return _returned(work, out)
+
+
+def _reduce(work: Array, given: Rows, name: str, how: How, own: int) -> None:
+    """Apply all rows to `work`, C-contiguous; a mean counts what `work` holds as `own` rows."""
+    dtype, step = _row(given), _STEP[name]
+    if dtype.kind != "half" or (name != "mean" and how.accumulate is None):
+        steps.apply(work, given.targets, given.src, given.dim, step, how.threads)
+        if name == "mean":
+            _divide(work, given, own, how)
+        return
+    if how.accumulate is None:
+        steps.apply(work, given.targets, given.src, given.dim, step, how.threads)
+    wide = np.empty(work.shape, np.float32)
+    direct.widen(work, wide, how.threads)
+    if how.accumulate is not None:
+        steps.apply_wide(wide, work, given.targets, given.src, given.dim, step, how.threads)
+    if name == "mean":
+        _divide(wide, given, own, how)
+    direct.narrow(wide, work, work, how.threads)
+
+
+def _divide(work: Array, given: Rows, own: int, how: How) -> None:
+    """Divide sums by the number of their rows, 1 at least; of integers, towards -infinity."""
+    sums = work[_covered(given)]
+    count = np.maximum(steps.counts(given, work.shape[given.dim], own, how.threads), 1)
+    if work.dtype.kind in "iu":
+        wide = count.astype(np.uint64) if work.dtype == np.uint64 else count
+        np.floor_divide(sums, wide, out=sums, casting="unsafe")
+    else:
+        with np.errstate(all="ignore"):
+            np.divide(sums, count.astype(sums.real.dtype), out=sums)
+
+
+def _start_afresh(work: Array, given: Rows, name: str, how: How) -> None:
+    """Write what changes no row to the targets that have one."""
+    mask = steps.touched(given, work.shape[given.dim], how.threads)
+    np.copyto(work[_covered(given)], _neutral(name, work.dtype), where=mask)
+
+
+def _covered(given: Rows) -> tuple[slice, ...]:
+    """Return the part of the targets that the index can name: it may be smaller than `data` off `dim`."""
+    return tuple(slice(None) if at == given.dim else slice(n) for at, n in enumerate(given.targets.shape))
+
+
+def _neutral(name: str, dtype: np.dtype[Any]) -> Array:
+    if name not in _COMPARES:
+        return np.array(name == "mul", dtype)
+    if dtype.kind in "iu":
+        bounds = np.iinfo(dtype)
+        return np.array(bounds.min if name == "max" else bounds.max, dtype)
+    if dtype.kind == "b":
+        return np.array(name == "min", dtype)
+    return np.array(-np.inf if name == "max" else np.inf, dtype)
+
+
+def _row(given: Rows) -> DType:
+    return dtypes.of_numpy(given.src.dtype, f"{given.who}: src")
+
+
+def _refuse(given: Rows, name: str, how: How) -> None:
+    """Raise `DTypeError` or `SpecError` for a type that a reduction has no meaning for."""
+    row = _row(given)
+    if name == "mean" and row.kind == "bool":
+        raise DTypeError(f"{given.who}: src is bool, which has no mean: use src.astype('float32')")
+    if name in _COMPARES and row.kind == "complex":
+        raise DTypeError(f"{given.who}: src is {row.numpy_name}: complex numbers have no {name}")
+    if how.accumulate is None:
+        return
+    if how.accumulate != accumulated.FLOAT32:
+        raise SpecError("accumulate", how.accumulate, f"None or {accumulated.FLOAT32}")
+    if row.kind != "half":
+        raise DTypeError(
+            f"{given.who}: src is {row.numpy_name}, allowed with accumulate={accumulated.FLOAT32!r}"
+            " is float16 or bfloat16"
+        )
+    if name in _COMPARES:
+        raise SpecError("accumulate", how.accumulate, f"None for {name}: nothing is rounded")
+
+
+def _size_of(out: Any, given: Rows, dim_size: Any) -> int:
+    """Return how many targets `out` has; `dim_size` may say the same."""
+    if not isinstance(out, np.ndarray) or out.ndim != given.src.ndim:
+        what = f"has rank {out.ndim}" if isinstance(out, np.ndarray) else f"is a {type(out).__name__}"
+        raise ShapeError(f"{given.who}: out {what}, allowed is an array of the rank of src, {given.src.ndim}")
+    size = int(out.shape[given.dim])
+    if dim_size is not None and dim_size != size:
+        raise ShapeError(f"{given.who}: dim_size is {dim_size}, out has {size} along dim {given.dim}")
+    return size
+
+
+def _checked(out: Any, shape: tuple[int, ...], given: Rows) -> Array:
+    """Return `out` if it may take a result, or raise `ShapeError` or `DTypeError`."""
+    if isinstance(out, np.ndarray) and out.shape != shape:
+        raise ShapeError(f"{given.who}: out has shape {out.shape}, must have {shape}")
+    if isinstance(out, np.ndarray) and out.dtype.newbyteorder("=") != given.src.dtype.newbyteorder("="):
+        raise DTypeError(f"{given.who}: out is {out.dtype}, must be {given.src.dtype} as src is")
+    return arrays.check_out(given.who, out, np.broadcast_to(np.zeros((), given.src.dtype), shape), [])
+
+
+def _plain(out: Array) -> Array:
+    """Return `out` itself where steps can work in it, else a C-contiguous copy."""
+    return np.require(out.astype(out.dtype.newbyteorder("="), copy=False), requirements=("C", "A"))
+
+
+def _returned(work: Array, out: Array | None) -> Array:
+    if out is None or work is out:
+        return work
+    np.copyto(out, work)
+    return out

@@ -1,0 +1,138 @@
+"""`src` and `index` → checked arrays, the index expanded without a copy, and what the targets are."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, holders
+from ..arrays import Array, share_memory
+from ..errors import DTypeError, IndexOutOfBounds, ShapeError
+from ..record import Record
+
+_MOST_NAMED = 8
+"""Places that an error names."""
+
+
+class Rows(Record):
+    """What is reduced, and to where."""
+
+    who: str
+    """The function's name, for errors."""
+    src: Array
+    targets: Array
+    """The index in the shape of `src`; stride 0 along dims where it was expanded."""
+    dim: int
+    own: Array
+    """The index as it was given, for errors."""
+
+    @property
+    def once(self) -> Array:
+        """The index with size 1 along dims off `dim` where it repeats: as many targets, named once."""
+        return self.targets[
+            tuple(
+                slice(0, 1) if stride == 0 and at != self.dim else slice(None)
+                for at, stride in enumerate(self.targets.strides)
+            )
+        ]
+
+    def shape(self, size: int) -> tuple[int, ...]:
+        """Return the shape of `src` with `size` targets along `dim`."""
+        return (*self.src.shape[: self.dim], size, *self.src.shape[self.dim + 1 :])
+
+    def apart(self, out: Array) -> Rows:
+        """Return the same rows, copied where they share memory with `out`."""
+        src, index = (np.array(array) if share_memory(array, out) else array for array in (self.src, self.targets))
+        return self._replace(src=src, targets=index)
+
+
+def rows(who: str, src: Any, index: Any, dim: Any) -> Rows:
+    """Return checked arguments; raise `DTypeError` or `ShapeError`."""
+    src, index = as_numbers(who, src, "src"), as_index(who, index)
+    if src.ndim == 0:
+        raise ShapeError(f"{who}: src has rank 0, allowed is 1 or more")
+    place = checked_dim(who, dim, src.ndim)
+    return Rows(who, src, expanded(who, index, src, place), place, index)
+
+
+def as_numbers(who: str, value: Any, name: str) -> Array:
+    """Return an array of numbers or bools, or raise `DTypeError`."""
+    array = holders.as_array(value, name, who)
+    if dtypes.is_foreign(array.dtype):
+        raise DTypeError(f"{who}: {name} is {array.dtype}, allowed are numbers and bool")
+    return array
+
+
+def as_index(who: str, index: Any) -> Array:
+    """Return `index` as an array of int32 or int64, or raise `DTypeError`."""
+    array = holders.as_array(index, "index", who)
+    if not holders.has_type(index) and (array.size == 0 or array.dtype.kind == "i"):
+        return array.astype(np.int64, copy=False)
+    if array.dtype.kind != "i" or array.dtype.itemsize not in (4, 8):
+        raise DTypeError(f"{who}: index is {array.dtype}, allowed is int32 or int64: use index.astype('int64')")
+    return array
+
+
+def checked_dim(who: str, dim: Any, rank: int) -> int:
+    """Return `dim`, not negative; raise `ShapeError`."""
+    try:
+        place = operator.index(dim)
+    except TypeError:
+        raise ShapeError(f"{who}: dim is {dim!r}, must be a whole number") from None
+    if not -rank <= place < rank:
+        raise ShapeError(f"{who}: dim is {place}, allowed is {-rank} to {rank - 1} for rank {rank}")
+    return place % rank
+
+
+def expanded(who: str, index: Array, src: Array, dim: int) -> Array:
+    """Return `index` in the shape of `src`, without a copy.
+
+    An index of rank 1 lies along `dim`. Else its dims are the first ones of `src`, and those that it lacks
+    follow; a dim of size 1 is repeated.
+    """
+    if index.ndim == 0:
+        raise ShapeError(f"{who}: index has rank 0, allowed is 1 to {src.ndim}")
+    before = (1,) * dim if index.ndim == 1 else ()
+    shape = (*before, *index.shape)
+    shape = (*shape, *(1,) * (src.ndim - len(shape)))
+    fits = len(shape) == src.ndim and all(size in (1, extent) for size, extent in zip(shape, src.shape, strict=True))
+    if not fits:
+        where = f"{src.shape[dim]} long, as src is along dim {dim}" if index.ndim == 1 else f"expanded to {src.shape}"
+        raise ShapeError(f"{who}: index has shape {index.shape}, which cannot be {where}")
+    return np.broadcast_to(index.reshape(shape), src.shape)
+
+
+def number_of_targets(given: Rows, dim_size: Any) -> int:
+    """Return `dim_size`, or one more than the greatest index where that is None.
+
+    Raise `IndexOutOfBounds` unless every index is in ``[0, dim_size)``: none counts from the end, here.
+    """
+    once = given.once
+    native = once.astype(once.dtype.newbyteorder("="), copy=False)
+    # As unsigned numbers, negative ones are the greatest: one pass finds both ends.
+    highest = int(native.view(np.dtype(f"u{native.itemsize}")).max()) if once.size else -1
+    negative = highest >= 1 << (8 * once.itemsize - 1)
+    if dim_size is None:
+        size = highest + 1
+    else:
+        try:
+            size = operator.index(dim_size)
+        except TypeError:
+            raise ShapeError(f"{given.who}: dim_size is {dim_size!r}, must be a whole number or None") from None
+        if size < 0:
+            raise ShapeError(f"{given.who}: dim_size is {size}, allowed is 0 or more")
+    if negative or highest >= size:
+        raise _out_of_bounds(given, None if dim_size is None else size)
+    return size
+
+
+def _out_of_bounds(given: Rows, size: int | None) -> IndexOutOfBounds:
+    own = given.own
+    places = np.argwhere((own < 0) if size is None else (own < 0) | (own >= size))[:_MOST_NAMED]
+    found = [tuple(map(int, place)) for place in places]
+    limit = size if size is not None else int(max(own.max() + 1, 1))
+    return IndexOutOfBounds(
+        given.who, tuple(found), tuple(int(own[place]) for place in found), tuple((0, limit) for _ in found)
+    )
