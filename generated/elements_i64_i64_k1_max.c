@@ -82,7 +82,7 @@ static inline void expect(const void *from, int64_t bytes)
 }
 
 /* Apply n updates to targets in the caches. */
-static inline void apply_near(element *restrict o, const int64_t *restrict offset, const index_type *index,
+static inline void apply_warm(element *restrict o, const int64_t *restrict offset, const index_type *index,
                               const element *restrict update, int64_t n)
 {
     int64_t i = 0;
@@ -98,7 +98,7 @@ static inline void apply_near(element *restrict o, const int64_t *restrict offse
 }
 
 /* Apply n updates to targets that the caches do not hold. */
-static inline void apply_far(element *restrict o, const int64_t *restrict offset, const index_type *index,
+static inline void apply_cold(element *restrict o, const int64_t *restrict offset, const index_type *index,
                               const element *restrict update, int64_t n)
 {
     int64_t i = 0;
@@ -131,9 +131,9 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
         if (offsets(offset, index + k * DEPTH, DEPTH, n, size, stride))
             return failed(indices, layout);
         if (layout[FETCHED])
-            apply_far(o, offset, index + k * DEPTH, update + k, n);
+            apply_cold(o, offset, index + k * DEPTH, update + k, n);
         else
-            apply_near(o, offset, index + k * DEPTH, update + k, n);
+            apply_warm(o, offset, index + k * DEPTH, update + k, n);
     }
     return -1;
 }
