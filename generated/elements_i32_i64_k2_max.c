@@ -13,8 +13,9 @@ static inline element greater(element old, element update)
     return update > old ? update : old;
 }
 
-/* layout: tuples, elements of the output, then size and stride of the dim of each component */
-enum { COUNT, TOTAL, SIZES, DEPTH = 2 };
+/* layout: tuples, elements of the output, then size and stride of the dim of each component, then whether targets
+ * are fetched ahead */
+enum { COUNT, TOTAL, SIZES, DEPTH = 2, FETCHED = SIZES + 2 * DEPTH };
 
 /* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
@@ -76,7 +77,47 @@ static int64_t failed(const void *indices, const int64_t *layout)
 }
 
 /* How far ahead of the work targets are fetched, and what is read in order. */
-enum { AHEAD = 16, FAR_AHEAD = 2048 };
+enum { AHEAD = 16, FAR_AHEAD = 2048, STEP = 8, LINE = 64 };
+
+/* Fetch what is read some way ahead. */
+static inline void expect(const void *from, int64_t bytes)
+{
+    for (int64_t i = 0; i < bytes; i += LINE)
+        __builtin_prefetch((const char *)from + i);
+}
+
+/* Apply n updates to targets in the caches. */
+static inline void apply_warm(element *restrict o, const int64_t *restrict offset, const index_type *index,
+                              const element *restrict update, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + STEP <= n; i += STEP) {
+        expect(index + (i + FAR_AHEAD) * DEPTH, STEP * DEPTH * (int64_t)sizeof *index);
+        expect(update + i + FAR_AHEAD, STEP * (int64_t)sizeof *update);
+        for (int64_t j = i; j < i + STEP; j++) {
+            o[offset[j]] = greater(o[offset[j]], update[j]);
+        }
+    }
+    for (; i < n; i++)
+        o[offset[i]] = greater(o[offset[i]], update[i]);
+}
+
+/* Apply n updates to targets that the caches do not hold. */
+static inline void apply_cold(element *restrict o, const int64_t *restrict offset, const index_type *index,
+                              const element *restrict update, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + STEP <= n; i += STEP) {
+        expect(index + (i + FAR_AHEAD) * DEPTH, STEP * DEPTH * (int64_t)sizeof *index);
+        expect(update + i + FAR_AHEAD, STEP * (int64_t)sizeof *update);
+        for (int64_t j = i; j < i + STEP; j++) {
+            __builtin_prefetch(o + offset[j + AHEAD], 1);
+            o[offset[j]] = greater(o[offset[j]], update[j]);
+        }
+    }
+    for (; i < n; i++)
+        o[offset[i]] = greater(o[offset[i]], update[i]);
+}
 
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads)
@@ -94,12 +135,10 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
         const int64_t n = count - k < BLOCK ? count - k : BLOCK;
         if (offsets(offset, index + k * DEPTH, DEPTH, n, size, stride))
             return failed(indices, layout);
-        for (int64_t i = 0; i < n; i++) {
-            __builtin_prefetch(o + offset[i + AHEAD], 1);
-            __builtin_prefetch(index + (k + i + FAR_AHEAD) * DEPTH);
-            __builtin_prefetch(update + k + i + FAR_AHEAD);
-            o[offset[i]] = greater(o[offset[i]], update[k + i]);
-        }
+        if (layout[FETCHED])
+            apply_cold(o, offset, index + k * DEPTH, update + k, n);
+        else
+            apply_warm(o, offset, index + k * DEPTH, update + k, n);
     }
     return -1;
 }
