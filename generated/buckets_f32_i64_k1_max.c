@@ -19,8 +19,9 @@ static inline element greater(element old, element update)
     return update != update ? update : chosen;
 }
 
-/* layout: tuples, elements of the output, then size and stride of the dim of each component */
-enum { COUNT, TOTAL, SIZES, DEPTH = 1 };
+/* layout: tuples, elements of the output, elements from update to update, then size and stride of the dim of each
+ * component */
+enum { COUNT, TOTAL, UPDATE_STEP, SIZES, DEPTH = 1 };
 
 /* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
@@ -74,6 +75,16 @@ static int64_t failed(const void *indices, const int64_t *layout)
 {
     const int64_t position = check(indices, layout);
     return position < 0 ? 0 : position;
+}
+
+/* Return where n updates lie side by side: where they are, or in `room`, `step` being how far apart they are. */
+static inline const element *in_row(element *restrict room, const element *update, int64_t step, int64_t n)
+{
+    if (step == 1)
+        return update;
+    for (int64_t i = 0; i < n; i++)
+        room[i] = update[i * step];
+    return room;
 }
 
 enum { MOST_THREADS = 64, SHARE = 32 * BLOCK, LISTED_BYTES = 4 << 20, AHEAD = 16, OWNED_BYTES = 128 };
@@ -146,12 +157,13 @@ static int share(void *out, const void *data, const void *indices, const void *u
                  const int64_t *layout, void *scratch, int64_t me, int64_t all)
 {
     const int64_t count = layout[COUNT], total = layout[TOTAL], *size = layout + SIZES, *stride = size + DEPTH;
-    const int64_t index_step = DEPTH, update_step = 1;
+    const int64_t index_step = DEPTH, update_step = layout[UPDATE_STEP];
     const int64_t first = total * me / all, end = total * (me + 1) / all, room = room_of(all);
     int64_t (*lengths)[MOST_THREADS][MOST_THREADS] = scratch; /* of the lists of two rounds, by whose and for whom */
     entry *rounds = (entry *)(lengths + 2);
     element *o = out;
     int64_t offset[BLOCK], each;
+    element row[BLOCK];
     int bad = 0, turn = 0;
     if (data)
         copy_run(o + first, (const element *)data + first, end - first);
@@ -165,7 +177,8 @@ static int share(void *out, const void *data, const void *indices, const void *u
             const int64_t n = least(BLOCK, mine_end - k);
             bad = offsets(offset, (const index_type *)indices + (done + k) * index_step, index_step, n, size, stride);
             if (!bad)
-                deal(lists + me * all * room, room, lengths[turn][me], all, offset, n, update + k);
+                deal(lists + me * all * room, room, lengths[turn][me], all, offset, n,
+                     in_row(row, update + k * update_step, update_step, n));
         }
 #ifdef _OPENMP
 #pragma omp barrier

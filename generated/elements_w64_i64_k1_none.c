@@ -8,9 +8,9 @@
 typedef uint64_t element;
 typedef int64_t index_type;
 
-/* layout: tuples, elements of the output, then size and stride of the dim of each component, then whether targets
- * are fetched ahead */
-enum { COUNT, TOTAL, SIZES, DEPTH = 1, FETCHED = SIZES + 2 * DEPTH };
+/* layout: tuples, elements of the output, elements from update to update, then size and stride of the dim of each
+ * component, then whether targets are fetched ahead */
+enum { COUNT, TOTAL, UPDATE_STEP, SIZES, DEPTH = 1, FETCHED = SIZES + 2 * DEPTH };
 
 /* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
@@ -109,10 +109,26 @@ static inline void apply_cold(element *restrict o, const int64_t *restrict offse
         o[offset[i]] = update[i];
 }
 
+/* Apply n updates that do not lie side by side, or are one. */
+static inline void apply_wide(element *restrict o, const int64_t *restrict offset, const index_type *index,
+                              const element *restrict update, int64_t step, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + STEP <= n; i += STEP) {
+        expect(index + (i + FAR_AHEAD) * DEPTH, STEP * DEPTH * (int64_t)sizeof *index);
+        for (int64_t j = i; j < i + STEP; j++) {
+            __builtin_prefetch(o + offset[j + AHEAD], 1);
+            o[offset[j]] = update[j * step];
+        }
+    }
+    for (; i < n; i++)
+        o[offset[i]] = update[i * step];
+}
+
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads)
 {
-    const int64_t count = layout[COUNT], *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t count = layout[COUNT], step = layout[UPDATE_STEP], *size = layout + SIZES, *stride = size + DEPTH;
     const index_type *index = indices;
     const element *update = updates;
     element *o = out;
@@ -125,7 +141,9 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
         const int64_t n = count - k < BLOCK ? count - k : BLOCK;
         if (offsets(offset, index + k * DEPTH, DEPTH, n, size, stride))
             return failed(indices, layout);
-        if (layout[FETCHED])
+        if (step != 1)
+            apply_wide(o, offset, index + k * DEPTH, update + k * step, step, n);
+        else if (layout[FETCHED])
             apply_cold(o, offset, index + k * DEPTH, update + k, n);
         else
             apply_warm(o, offset, index + k * DEPTH, update + k, n);

@@ -182,7 +182,8 @@ static int share(void *out, const void *data, const void *indices, const void *u
             const int64_t n = least(BLOCK, mine_end - k);
             bad = offsets(offset, (const index_type *)indices + (done + k) * index_step, index_step, n, size, stride);
             if (!bad)
-                deal(lists + me * all * room, room, lengths[turn][me], all, offset, n, k);
+                deal(lists + me * all * room, room, lengths[turn][me], all, offset, n,
+                     k);
         }
 #ifdef _OPENMP
 #pragma omp barrier

@@ -75,16 +75,15 @@ def lower(nest: Nest, item: int, index_item: int, total: int) -> tuple[str, Loop
         return any_strides(nest), None
     reaches = [(component.size - 1) * component.stride for component in in_items.components]
     if outer is not _MISSING and (min([0, *reaches]) < 0 or sum(reaches) + inner.extent > outer.out):
-        return any_strides(
-            nest
-        ), None  # the targets of two outer steps may interleave: they are no blocks of the output
+        return any_strides(nest), None  # targets of two outer steps may interleave: they are no blocks of the output
     found = Loops(outer, tuples, inner, in_items.components, total)
-    packed = tuples.extent == 1 or (tuples.indices == depth and tuples.updates == 1)
+    in_rows = tuples.extent == 1 or tuples.indices == depth
+    packed = in_rows and (tuples.extent == 1 or tuples.updates == 1)
     if inner is not _MISSING and inner.indices == 0:
         return "slices", found
     if inner is not _MISSING and depth == 1:
         return "lanes", found
-    if inner is _MISSING and outer is _MISSING and packed:
+    if inner is _MISSING and outer is _MISSING and in_rows:
         return "elements", found
     if inner is _MISSING and depth == 1 and packed and in_items.components[0].stride == 1:
         return "rows", found
@@ -135,7 +134,7 @@ def _lanes(m: Loops) -> Layout:
 
 
 def _elements(m: Loops) -> Layout:
-    return (m.tuples.extent, m.total, *_targets(m.components))
+    return (m.tuples.extent, m.total, m.tuples.updates, *_targets(m.components))
 
 
 def _slices(m: Loops) -> Layout:
