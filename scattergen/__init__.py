@@ -27,6 +27,8 @@ from .errors import ScattergenError
 if TYPE_CHECKING:
     import os
 
+    from . import at, graph
+    from . import onnx as onnx
     from .bound import Bound, bind
     from .checks import find_bad
     from .commands import env, show
@@ -50,6 +52,7 @@ __all__ = [
     "Prepared",
     "ScattergenError",
     "Settings",
+    "at",
     "bind",
     "compile",
     "compile_all",
@@ -58,6 +61,7 @@ __all__ = [
     "explain",
     "find_bad",
     "get_num_threads",
+    "graph",
     "prepare",
     "scatter",
     "scatter_elements",
@@ -91,7 +95,12 @@ _LAZY = {
 """Names whose modules are imported when somebody asks: most programs call an operator and nothing else."""
 
 
+_SUBMODULES = ("at", "graph", "onnx")
+
+
 def __getattr__(name: str) -> object:
+    if name in _SUBMODULES:
+        return _import_module(f".{name}", __name__)
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found: object = getattr(_import_module(f".{_LAZY[name]}", __name__), name)
@@ -100,7 +109,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_SUBMODULES})
 
 
 def set_num_threads(number: int) -> None:
