@@ -80,7 +80,7 @@ def calls(draw: st.DrawFn) -> tuple[Array, Array, Array, int | None, str]:
     return lay(data), lay(indices), lay(updates), axis, draw(st.sampled_from(["add", "mul"]))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(calls(), st.sampled_from([1, 3, 20, 1 << 19]), st.sampled_from([1, 2, 5]))
 def test_any_call_is_the_loop_in_float32(call: Any, room: int, threads: int) -> None:
     data, indices, updates, axis, reduction = call

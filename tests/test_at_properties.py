@@ -102,7 +102,7 @@ def laid_out(one: Any, lay: Any) -> Any:
     return lay(one) if isinstance(one, np.ndarray) and one.ndim and one.dtype.kind != "b" else one
 
 
-@settings(max_examples=600)
+@settings(max_examples=250)
 @given(st.data())
 def test_any_index_expression(data: Any) -> None:
     call = Call(data.draw)

@@ -133,7 +133,7 @@ def calls(draw: st.DrawFn) -> tuple[str, Array, Array, int, int, Any]:
     return name, lay(src), lay(index), dim, size, draw(st.sampled_from([None, 1, 2]))
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(calls())
 def test_any_call_is_the_plain_loop(call: tuple[str, Array, Array, int, int, Any]) -> None:
     name, src, index, dim, size, threads = call
@@ -150,7 +150,7 @@ def test_any_call_is_the_plain_loop(call: tuple[str, Array, Array, int, int, Any
     assert (src.tobytes(), index.tobytes()) == inputs
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(calls(), st.sampled_from(LAYS))
 def test_any_out_is_what_the_loop_starts_from(call: tuple[str, Array, Array, int, int, Any], lay: Any) -> None:
     name, src, index, dim, size, threads = call
@@ -173,7 +173,7 @@ def test_any_out_is_what_the_loop_starts_from(call: tuple[str, Array, Array, int
 TORCH_NAMES = {"sum": "sum", "mul": "prod", "mean": "mean", "max": "amax", "min": "amin"}
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(calls(), st.booleans(), st.booleans(), st.integers(0, 2))
 def test_any_scatter_reduce_is_the_plain_loop(
     call: tuple[str, Array, Array, int, int, Any], include_self: bool, given_out: bool, more: int

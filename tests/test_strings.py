@@ -118,7 +118,7 @@ def expected(name: str, data: Array, indices: Array, updates: Array, axis: int, 
 
 
 @given(calls())
-@settings(max_examples=400)
+@settings(max_examples=200)
 def test_every_call_is_the_loop_in_plain_python(call: tuple[str, Array, Array, Array, int, str]) -> None:
     name, data, indices, updates, axis, reduction = call
     options: dict[str, Any] = {"reduction": reduction} | ({"axis": axis} if name == "scatter_elements" else {})
