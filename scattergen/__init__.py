@@ -13,6 +13,7 @@ loader.py    library              → callable
 prebuilt.py  folder by aot.py     → callables, without any of the five above
 plan.py      signature            → all of the above, once
 dispatch.py  call                 → result
+fast.py      a call seen before   → result, without any of the above
 """
 
 from __future__ import annotations
