@@ -566,6 +566,22 @@ def test_a_plan_is_found_again(either_way: str, monkeypatch: pytest.MonkeyPatch)
     assert a[3].tolist() == [1, 1, 0, 0, 0]
 
 
+def test_a_call_that_writes_nothing_leaves_no_plan(either_way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel walks each of its loops once at least, and so would write somewhere."""
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a plan was kept")
+
+    monkeypatch.setattr(inplace.Idiom, "_keep", refuse)
+    indices = CHANCE.integers(-5, 5, (3, 3))
+    for b in (np.ones((3, 0, 3, 1)), np.ones((3, 0, 3, 3)), 1.0):
+        for ours in (at.add, at.minimum, at.assign):
+            for _ in range(3):
+                ours(np.zeros((3, 0, 5)), (ALL, ALL, indices), b)
+    with pytest.raises(IndexError, match="axis 2"):
+        at.add(np.zeros((3, 0, 5)), (ALL, ALL, indices + 9), 1.0)
+
+
 @pytest.mark.parametrize("b", [np.ones(3, np.float32), np.ones(3, np.int8), 1.0])
 @pytest.mark.parametrize("indices", [np.array([0, 1, 1]), (np.array([0, 1, 1]), np.array([0, 1, 1]))])
 def test_a_plan_keeps_no_array_alive(indices: Any, b: Any, either_way: str) -> None:
