@@ -92,7 +92,7 @@ static inline const element *in_row(element *restrict room, const element *updat
     return room;
 }
 
-enum { MOST_THREADS = 64, SHARE = 32 * BLOCK, LISTED_BYTES = 4 << 20, AHEAD = 16, OWNED_BYTES = 128 };
+enum { MOST_THREADS = 64, SHARE = 64 * BLOCK, LISTED_BYTES = 4 << 20, AHEAD = 16, OWNED_BYTES = 128 };
 
 /* A tuple in a list: where its target begins, and its update. */
 typedef struct {

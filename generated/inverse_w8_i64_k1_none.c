@@ -12,11 +12,10 @@
 typedef uint8_t element;
 typedef int64_t index_type;
 
-/* layout: sizes, strides in elements, then size and stride of the dim of each component, then whether the output goes
- * past the caches */
+/* layout: sizes, strides in elements, then size and stride of the dim of each component */
 enum {
     OUTER, COUNT, LENGTH, TOTAL, OUT_OUTER, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, SIZES,
-    DEPTH = 1, STREAMED = SIZES + 2 * DEPTH
+    DEPTH = 1
 };
 
 /* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
@@ -28,43 +27,6 @@ static inline void copy_run(element *restrict to, const element *restrict from, 
     const int64_t piece = close ? 1024 : bytes;
     for (int64_t i = 0; i < bytes; i += piece)
         memcpy((char *)to + i, (const char *)from + i, (size_t)(bytes - i < piece ? bytes - i : piece));
-}
-
-typedef long long part __attribute__((vector_size(16), may_alias));
-
-/* Write 16 bytes at a multiple of 16, past the caches where the compiler says how. */
-static inline void stream(char *to, part value)
-{
-#if defined(__clang__)
-    __builtin_nontemporal_store(value, (part *)to);
-#elif defined(__SSE2__)
-    __builtin_ia32_movntdq((part *)to, value);
-#else
-    memcpy(to, &value, sizeof value);
-#endif
-}
-
-/* memcpy, by whole cache lines past the caches: a line that is not there need not be fetched to be overwritten. */
-static inline void stream_run(element *restrict to, const element *restrict from, int64_t n)
-{
-    const int64_t bytes = n * (int64_t)sizeof *to, before = (int64_t)(-(uintptr_t)to % 64);
-    char *t = (char *)to;
-    const char *f = (const char *)from;
-    int64_t i = before < bytes ? before : bytes;
-    memcpy(t, f, (size_t)i);
-    for (; i + 64 <= bytes; i += 64) {
-        part line[4];
-        memcpy(line, f + i, sizeof line);
-        for (int64_t j = 0; j < 4; j++)
-            stream(t + i + 16 * j, line[j]);
-    }
-    memcpy(t + i, f + i, (size_t)(bytes - i));
-}
-
-/* Wait for what was written past the caches, before others are told that it is there. */
-static inline void end_stream(void)
-{
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 enum { BLOCK = 1024 };
@@ -136,15 +98,6 @@ static int note(uint32_t *restrict last, int64_t first, int64_t end, const index
     return 0;
 }
 
-/* Write n elements of the output. */
-static inline void write_run(element *restrict to, const element *restrict from, int64_t n, int streamed)
-{
-    if (streamed)
-        stream_run(to, from, n);
-    else
-        copy_run(to, from, n);
-}
-
 /* Write the rows of the output that are the share of thread `me` of `all`, each once.
  * Nonzero when an index is out of bounds. */
 static int share(void *out, const void *data, const void *indices, const void *updates,
@@ -154,7 +107,6 @@ static int share(void *out, const void *data, const void *indices, const void *u
     const int64_t first = rows * me / all, end = rows * (me + 1) / all;
     const element *from = data, *update = updates;
     uint32_t *last = (uint32_t *)scratch + first + me;
-    const int streamed = layout[STREAMED] != 0;
     element *o = out;
     memset(last, 0, (size_t)(end - first + 1) * sizeof *last);
     if (note(last, first, end, indices, layout))
@@ -165,14 +117,12 @@ static int share(void *out, const void *data, const void *indices, const void *u
             __builtin_prefetch(update + (last[row - first + AHEAD] - 1) * update_step);
         if (number || row == end) { /* what no tuple named since the last one stays, in one piece */
             if (from && kept < row)
-                write_run(o + kept * length, from + kept * length, (row - kept) * length, streamed);
+                copy_run(o + kept * length, from + kept * length, (row - kept) * length);
             kept = row + 1;
         }
         if (number)
-            write_run(o + row * length, update + (number - 1) * update_step, length, streamed);
+            copy_run(o + row * length, update + (number - 1) * update_step, length);
     }
-    if (streamed)
-        end_stream();
     return 0;
 }
 

@@ -99,7 +99,7 @@ static inline void apply_slice(element *restrict out, const element *restrict up
         out[i] = greater(out[i], update[i]);
 }
 
-enum { MOST_THREADS = 64, SHARE = 32 * BLOCK, LISTED_BYTES = 4 << 20, AHEAD = 16, OWNED_BYTES = 128 };
+enum { MOST_THREADS = 64, SHARE = 64 * BLOCK, LISTED_BYTES = 4 << 20, AHEAD = 16, OWNED_BYTES = 128 };
 
 /* A tuple in a list: where its target begins, and its number in the round. */
 typedef struct {

@@ -27,10 +27,10 @@ PIECE = 512
 INVERSE_PAYS = 256
 """Bytes of a row from which writing every row once pays for looking at each."""
 
-BUCKETS_PAY = 4
+BUCKETS_PAY = 8
 """Second-level caches that the output has to fill for dealing single elements out to two or three threads."""
 
-OWNERS_PAY = 1 << 20
+OWNERS_PAY = 8 << 20
 """Bytes of updates from which dealing slices out pays for the waiting between rounds."""
 
 STREAM_PAYS = 4
@@ -186,7 +186,7 @@ def _slices(work: Work, machine: Machine) -> Choice:
     in_rows = loops.total % length == 0 and all(component.stride % length == 0 for component in loops.components)
     replaced = work.moves and work.fresh and in_rows and length * size >= INVERSE_PAYS and rows <= 8 * count
     if replaced and 4 * (rows + threads) <= SCRATCH and count < (1 << 32) - 1:
-        return Choice("inverse", (*layout, work.streamed(machine)), min(threads, rows))
+        return Choice("inverse", layout, min(threads, rows))
     dealt = _dealt(work, machine)
     if dealt > 1 and count > BLOCK * threads and count * length * size >= OWNERS_PAY:
         return Choice("owners", layout, dealt)

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
+import scattergen
 from scattergen import workload
 from scattergen.bench import align, timed
 from scattergen.explained import explain
@@ -163,6 +164,7 @@ def command(chosen: argparse.Namespace) -> int:
     if not picked:
         print(f"nothing on the grid holds {chosen.only!r}", file=sys.stderr)
         return 2
+    scattergen.set_num_threads(chosen.threads)
     made = record.start("sweep", chosen.rounds, chosen.threads)
     made["index"] = chosen.index
     wrong = run(made, picked, max(1, chosen.rounds), chosen.check)
