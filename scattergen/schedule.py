@@ -171,7 +171,7 @@ def _elements(work: Work, machine: Machine) -> Choice:
         and (threads > 3 or work.loops.total * work.element.size > BUCKETS_PAY * machine.l2)
     ):
         return Choice("buckets", layout, threads)
-    near = work.loops.total * work.element.size <= machine.l2
+    near = work.loops.total * work.element.size <= machine.l2 // 2
     return Choice("elements", (*layout, int(not near)), 1)
 
 
