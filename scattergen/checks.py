@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,17 +90,10 @@ def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:
 
 def targets(arguments: Arguments) -> Array:
     """Return the flat place in data of each update, in row-major order; indices have to be in bounds."""
-    spec, shape, updates = arguments.spec, arguments.data.shape, arguments.updates
-    if not updates.size:
+    if not arguments.updates.size:
         return np.zeros(0, np.int64)
     indices = np.array(arguments.indices, np.int64, order="C")
-    if spec.op.addressing == "axis":
-        return _along_axis(indices, shape, spec.place).reshape(-1)
-    if spec.op.addressing == "window":
-        return _in_windows(indices, shape, updates.shape, spec.place)
-    size = math.prod(shape[spec.place :])
-    slices: Array = _by_tuples(indices, shape[: spec.place])[..., None] * size + np.arange(size)
-    return slices.reshape(-1)
+    return _TARGETS[arguments.spec.op.addressing](indices, arguments).reshape(-1)
 
 
 def _by_tuples(indices: Array, sizes: tuple[int, ...]) -> Array:
@@ -129,8 +122,17 @@ def _along_axis(indices: Array, shape: tuple[int, ...], axis: int) -> Array:
     return targets
 
 
-def _in_windows(starts: Array, shape: tuple[int, ...], written: tuple[int, ...], axis: int) -> Array:
+def _in_slices(indices: Array, arguments: Arguments) -> Array:
+    """Return the flat target of each update of the slices that tuples name."""
+    depth, shape = arguments.spec.place, arguments.data.shape
+    size = math.prod(shape[depth:])
+    slices: Array = _by_tuples(indices, shape[:depth])[..., None] * size + np.arange(size)
+    return slices
+
+
+def _in_windows(starts: Array, arguments: Arguments) -> Array:
     """Return the flat target of each update of a window that begins at a start of its entry in the first dim."""
+    written, shape, axis = arguments.updates.shape, arguments.data.shape, arguments.spec.place
     targets = np.zeros(written, np.int64)
     for dim, extent in enumerate(written):
         along, behind = np.arange(extent), (1,) * (len(written) - dim - 1)
@@ -140,7 +142,15 @@ def _in_windows(starts: Array, shape: tuple[int, ...], written: tuple[int, ...],
         else:
             along = along.reshape(-1, *behind)
         targets += along * math.prod(shape[dim + 1 :])
-    return targets.reshape(-1)
+    return targets
+
+
+_TARGETS: dict[str, Callable[[Array, Arguments], Array]] = {
+    "axis": lambda indices, arguments: _along_axis(indices, arguments.data.shape, arguments.spec.place),
+    "tuples": _in_slices,
+    "window": _in_windows,
+}
+"""Where updates go, for each way of addressing; indices are int64 in C order."""
 
 
 def _first_pair(targets: Array, cells: int) -> tuple[int, int] | None:
