@@ -110,7 +110,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_SUBMODULES})
+    return sorted({*globals(), *__all__})  # not `onnx`: who walks all names may not have that package
 
 
 def set_num_threads(number: int) -> None:

@@ -56,7 +56,7 @@ def scatter_elements(
     """
     key: Key | None
     try:
-        key = (indices.shape, axis, reduction, opset, threads, unique, None if out is None else out is data)
+        key = ("elements", indices.shape, axis, reduction, opset, threads, unique, None if out is None else out is data)
         fast = recent.get(key)
     except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
         key = fast = None
@@ -115,7 +115,7 @@ def scatter_nd(
     """
     key: Key | None
     try:
-        key = (indices.shape, reduction, opset, threads, unique, None if out is None else out is data)
+        key = ("nd", indices.shape, reduction, opset, threads, unique, None if out is None else out is data)
         fast = recent.get(key)
     except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
         key = fast = None

@@ -97,8 +97,8 @@ def execute(arguments: Arguments, threads: int | None, key: fast.Key | None = No
     if status >= 0:
         raise out_of_bounds(arguments)
     assert status == -1, "a plan was called with addresses that it was not made for"
-    copied = kernel_copies or in_place
-    if key is not None and copied and _all_contiguous(arguments) and not repeats.possible(arguments):
+    as_guessed = in_place if out is data else kernel_copies  # not in place by way of another array
+    if key is not None and as_guessed and _all_contiguous(arguments) and not repeats.possible(arguments):
         caller.adopt(forget)
         fast.keep(key, call, data, arguments.indices, arguments.updates, out)
     if out is None:

@@ -14,16 +14,14 @@ import numpy as np
 from . import loader
 from .arrays import Array
 from .loader import Call
-
-MOST_PLANS = 4096
-"""Signatures kept in a table; when there are more, all are forgotten and made again as they come."""
+from .plan import MOST_PLANS
 
 Fast = Callable[[Any, Any, Any, Any], Array | None]
 """Serves one signature of C-ordered arrays (data, indices, updates, out); None for all others, which it does not
 touch, and for bad indices."""
 
 Key = tuple[Any, ...]
-"""The shape of `indices` and the attributes of a call, and whether `out` is given and is `data`: enough for a guess."""
+"""The operator, the shape of `indices`, the attributes, whether `out` is given and is `data`: enough for a guess."""
 
 recent: dict[Key, Fast] = {}
 """A key → what served it last; looks at all three arrays itself, in C. Empty where there is no caller module."""

@@ -16,8 +16,8 @@ from . import arrays, bounds, caller, dispatch, dtypes, loader, log, pieces, qui
 from .arrays import Arguments, Array
 from .casting import Convert
 from .errors import DTypeError, IndexOutOfBounds, ShapeError
-from .fast import MOST_PLANS
 from .ops import OPS, Op
+from .plan import MOST_PLANS
 from .quick import Fast
 from .selection import NotCovered, Selection, as_read, select
 

@@ -106,7 +106,7 @@ class Call:
         return _abi.ffi.cast("void *", -(-start // 64) * 64)
 
 
-_arena = _thread._local()
+_arena = _thread._local()  # what `threading.local` is, without the import of that module
 
 _calls: weakref.WeakSet[Call] = weakref.WeakSet()
 

@@ -49,7 +49,7 @@ def tensor_scatter(
     """
     key: Key | None
     try:
-        key = (write_indices.shape, axis, mode, opset, threads, None if out is None else out is past_cache)
+        key = ("tensor", write_indices.shape, axis, mode, opset, threads, None if out is None else out is past_cache)
         fast = recent.get(key)
     except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
         key = fast = None

@@ -208,7 +208,7 @@ def test_scratch_is_handed_over(nobody_else: Callable[[], None]) -> None:
     data = np.zeros((64, 2048), np.float16)
     indices = np.zeros((64, 2048), np.int64)
     first = scattergen.scatter_elements(data, indices, data + 1, 1, "add", threads=1)
-    key = (indices.shape, 1, "add", 18, 1, False, None)
+    key = ("elements", indices.shape, 1, "add", 18, 1, False, None)
     served = fast.recent.get(key)
     assert served is not None and served.__name__ == "with_scratch", "choose shapes whose kernel has scratch"
     nobody_else()
