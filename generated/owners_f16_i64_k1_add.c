@@ -10,7 +10,6 @@
 #endif
 
 typedef uint16_t element;
-typedef float wide; /* an element while it is worked on */
 typedef int64_t index_type;
 
 #if defined(__F16C__) && defined(__clang__)
@@ -29,22 +28,9 @@ static inline element narrow(float value)
     memcpy(&half, &rounded, sizeof half);
     return half;
 }
-
-static inline void load(wide *restrict to, const element *restrict from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = widen(from[i]);
-}
-
-static inline void store(element *restrict to, const wide *restrict from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = narrow(from[i]);
-}
 #elif defined(__F16C__)
 typedef float float4 __attribute__((vector_size(16)));
 typedef short half8 __attribute__((vector_size(16)));
-typedef float float8 __attribute__((vector_size(32)));
 
 static inline float widen(element half)
 {
@@ -55,32 +41,6 @@ static inline float widen(element half)
 static inline element narrow(float value)
 {
     return (element)__builtin_ia32_vcvtps2ph((float4){value}, 0)[0];
-}
-
-static inline void load(wide *restrict to, const element *restrict from, int64_t n)
-{
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        half8 halves;
-        memcpy(&halves, from + i, sizeof halves);
-        const float8 values = __builtin_ia32_vcvtph2ps256(halves);
-        memcpy(to + i, &values, sizeof values);
-    }
-    for (; i < n; i++)
-        to[i] = widen(from[i]);
-}
-
-static inline void store(element *restrict to, const wide *restrict from, int64_t n)
-{
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        float8 values;
-        memcpy(&values, from + i, sizeof values);
-        const half8 halves = (half8)__builtin_ia32_vcvtps2ph256(values, 0);
-        memcpy(to + i, &halves, sizeof halves);
-    }
-    for (; i < n; i++)
-        to[i] = narrow(from[i]);
 }
 #else
 static inline float widen(element half)
@@ -120,19 +80,12 @@ static inline element narrow(float value)
     }
     return (element)(sign | half);
 }
-
-static inline void load(wide *restrict to, const element *restrict from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = widen(from[i]);
-}
-
-static inline void store(element *restrict to, const wide *restrict from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = narrow(from[i]);
-}
 #endif
+
+static inline element sum(element old, element update)
+{
+    return narrow(widen(old) + widen(update));
+}
 
 /* layout: sizes, strides in elements, then size and stride of the dim of each component */
 enum {
@@ -207,15 +160,20 @@ static inline void fetch(const element *slice, int64_t n)
 /* Apply one slice of n elements. */
 static inline void apply_slice(element *restrict out, const element *restrict update, int64_t n)
 {
-    wide target[BLOCK], value[BLOCK];
-    for (int64_t k = 0; k < n; k += BLOCK) {
-        const int64_t m = n - k < BLOCK ? n - k : BLOCK;
-        load(target, out + k, m);
-        load(value, update + k, m);
-        for (int64_t i = 0; i < m; i++)
-            target[i] += value[i];
-        store(out + k, target, m);
+    int64_t i = 0;
+#if defined(__F16C__) && !defined(__clang__)
+    typedef float float8 __attribute__((vector_size(32)));
+    for (; i + 8 <= n; i += 8) {
+        half8 old, new;
+        memcpy(&old, out + i, sizeof old);
+        memcpy(&new, update + i, sizeof new);
+        const float8 wide = __builtin_ia32_vcvtph2ps256(old) + __builtin_ia32_vcvtph2ps256(new);
+        new = (half8)__builtin_ia32_vcvtps2ph256(wide, 0);
+        memcpy(out + i, &new, sizeof new);
     }
+#endif
+    for (; i < n; i++)
+        out[i] = sum(out[i], update[i]);
 }
 
 enum { MOST_THREADS = 64, SHARE = 64 * BLOCK, LISTED_BYTES = 4 << 20, AHEAD = 16, OWNED_BYTES = 128 };

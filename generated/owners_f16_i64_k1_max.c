@@ -10,135 +10,21 @@
 #endif
 
 typedef uint16_t element;
-typedef float wide; /* an element while it is worked on */
 typedef int64_t index_type;
 
-#if defined(__F16C__) && defined(__clang__)
-static inline float widen(element half)
+/* Halves as numbers in their order, every NaN above all others. */
+static inline uint16_t rank(element half)
 {
-    __fp16 value;
-    memcpy(&value, &half, sizeof value);
-    return (float)value;
+    return (uint16_t)((half ^ ((int16_t)half >> 15 & 0x7fff)) + 0x7c01);
 }
 
-/* To the nearest, ties to even. */
-static inline element narrow(float value)
+/* A NaN on either side gives a NaN; the old value stays unless the update is greater, as no zero is than
+ * another. Chosen by a mask: compilers make a branch of the choice itself, which random values mislead. */
+static inline element greater(element old, element update)
 {
-    const __fp16 rounded = (__fp16)value;
-    element half;
-    memcpy(&half, &rounded, sizeof half);
-    return half;
-}
-
-static inline void load(wide *restrict to, const element *restrict from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = widen(from[i]);
-}
-
-static inline void store(element *restrict to, const wide *restrict from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = narrow(from[i]);
-}
-#elif defined(__F16C__)
-typedef float float4 __attribute__((vector_size(16)));
-typedef short half8 __attribute__((vector_size(16)));
-typedef float float8 __attribute__((vector_size(32)));
-
-static inline float widen(element half)
-{
-    return __builtin_ia32_vcvtph2ps((half8){(short)half})[0];
-}
-
-/* To the nearest, ties to even. */
-static inline element narrow(float value)
-{
-    return (element)__builtin_ia32_vcvtps2ph((float4){value}, 0)[0];
-}
-
-static inline void load(wide *restrict to, const element *restrict from, int64_t n)
-{
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        half8 halves;
-        memcpy(&halves, from + i, sizeof halves);
-        const float8 values = __builtin_ia32_vcvtph2ps256(halves);
-        memcpy(to + i, &values, sizeof values);
-    }
-    for (; i < n; i++)
-        to[i] = widen(from[i]);
-}
-
-static inline void store(element *restrict to, const wide *restrict from, int64_t n)
-{
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        float8 values;
-        memcpy(&values, from + i, sizeof values);
-        const half8 halves = (half8)__builtin_ia32_vcvtps2ph256(values, 0);
-        memcpy(to + i, &halves, sizeof halves);
-    }
-    for (; i < n; i++)
-        to[i] = narrow(from[i]);
-}
-#else
-static inline float widen(element half)
-{
-    const uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = half & 0x7fff;
-    uint32_t bits = (rest << 13) + 0x38000000; /* the exponent's bias: 127 instead of 15 */
-    float value;
-    if (rest >= 0x7c00)
-        bits += 0x38000000; /* infinities and NaN */
-    if (rest < 0x0400) {    /* zeros and subnormals: rest units of 2^-24 */
-        value = (float)rest * 0x1p-24f;
-        memcpy(&bits, &value, sizeof bits);
-    }
-    bits |= sign;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* To the nearest, ties to even. */
-static inline element narrow(float value)
-{
-    uint32_t bits, half;
-    memcpy(&bits, &value, sizeof bits);
-    const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-    if (size > 0x7f800000)
-        half = 0x7e00; /* NaN */
-    else if (size >= 0x477ff000)
-        half = 0x7c00; /* rounds beyond the largest finite number */
-    else if (size >= 0x38800000)
-        half = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
-    else { /* subnormal: adding 0.5 leaves the rounded units of 2^-24 in the last bits */
-        float magnitude;
-        memcpy(&magnitude, &size, sizeof magnitude);
-        magnitude += 0.5f;
-        memcpy(&half, &magnitude, sizeof half);
-        half -= 0x3f000000;
-    }
-    return (element)(sign | half);
-}
-
-static inline void load(wide *restrict to, const element *restrict from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = widen(from[i]);
-}
-
-static inline void store(element *restrict to, const wide *restrict from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = narrow(from[i]);
-}
-#endif
-
-/* A NaN on either side gives a NaN; the old value stays unless the update is greater. */
-static inline wide greater(wide old, wide update)
-{
-    const wide chosen = update > old ? update : old; /* keeps an old NaN */
-    return update != update ? update : chosen;
+    const uint16_t zero = update == 0;
+    const element taken = (element)-((uint16_t)(rank(update) - zero) > rank(old));
+    return old ^ ((old ^ update) & taken);
 }
 
 /* layout: sizes, strides in elements, then size and stride of the dim of each component */
@@ -214,15 +100,8 @@ static inline void fetch(const element *slice, int64_t n)
 /* Apply one slice of n elements. */
 static inline void apply_slice(element *restrict out, const element *restrict update, int64_t n)
 {
-    wide target[BLOCK], value[BLOCK];
-    for (int64_t k = 0; k < n; k += BLOCK) {
-        const int64_t m = n - k < BLOCK ? n - k : BLOCK;
-        load(target, out + k, m);
-        load(value, update + k, m);
-        for (int64_t i = 0; i < m; i++)
-            target[i] = greater(target[i], value[i]);
-        store(out + k, target, m);
-    }
+    for (int64_t i = 0; i < n; i++)
+        out[i] = greater(out[i], update[i]);
 }
 
 enum { MOST_THREADS = 64, SHARE = 64 * BLOCK, LISTED_BYTES = 4 << 20, AHEAD = 16, OWNED_BYTES = 128 };

@@ -10,135 +10,21 @@
 #endif
 
 typedef uint16_t element;
-typedef float wide; /* an element while it is worked on */
 typedef int64_t index_type;
 
-#if defined(__F16C__) && defined(__clang__)
-static inline float widen(element half)
+/* Halves as numbers in their order, every NaN above all others. */
+static inline uint16_t rank(element half)
 {
-    __fp16 value;
-    memcpy(&value, &half, sizeof value);
-    return (float)value;
+    return (uint16_t)((half ^ ((int16_t)half >> 15 & 0x7fff)) + 0x7c01);
 }
 
-/* To the nearest, ties to even. */
-static inline element narrow(float value)
+/* A NaN on either side gives a NaN; the old value stays unless the update is greater, as no zero is than
+ * another. Chosen by a mask: compilers make a branch of the choice itself, which random values mislead. */
+static inline element greater(element old, element update)
 {
-    const __fp16 rounded = (__fp16)value;
-    element half;
-    memcpy(&half, &rounded, sizeof half);
-    return half;
-}
-
-static inline void load(wide *restrict to, const element *restrict from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = widen(from[i]);
-}
-
-static inline void store(element *restrict to, const wide *restrict from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = narrow(from[i]);
-}
-#elif defined(__F16C__)
-typedef float float4 __attribute__((vector_size(16)));
-typedef short half8 __attribute__((vector_size(16)));
-typedef float float8 __attribute__((vector_size(32)));
-
-static inline float widen(element half)
-{
-    return __builtin_ia32_vcvtph2ps((half8){(short)half})[0];
-}
-
-/* To the nearest, ties to even. */
-static inline element narrow(float value)
-{
-    return (element)__builtin_ia32_vcvtps2ph((float4){value}, 0)[0];
-}
-
-static inline void load(wide *restrict to, const element *restrict from, int64_t n)
-{
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        half8 halves;
-        memcpy(&halves, from + i, sizeof halves);
-        const float8 values = __builtin_ia32_vcvtph2ps256(halves);
-        memcpy(to + i, &values, sizeof values);
-    }
-    for (; i < n; i++)
-        to[i] = widen(from[i]);
-}
-
-static inline void store(element *restrict to, const wide *restrict from, int64_t n)
-{
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        float8 values;
-        memcpy(&values, from + i, sizeof values);
-        const half8 halves = (half8)__builtin_ia32_vcvtps2ph256(values, 0);
-        memcpy(to + i, &halves, sizeof halves);
-    }
-    for (; i < n; i++)
-        to[i] = narrow(from[i]);
-}
-#else
-static inline float widen(element half)
-{
-    const uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = half & 0x7fff;
-    uint32_t bits = (rest << 13) + 0x38000000; /* the exponent's bias: 127 instead of 15 */
-    float value;
-    if (rest >= 0x7c00)
-        bits += 0x38000000; /* infinities and NaN */
-    if (rest < 0x0400) {    /* zeros and subnormals: rest units of 2^-24 */
-        value = (float)rest * 0x1p-24f;
-        memcpy(&bits, &value, sizeof bits);
-    }
-    bits |= sign;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* To the nearest, ties to even. */
-static inline element narrow(float value)
-{
-    uint32_t bits, half;
-    memcpy(&bits, &value, sizeof bits);
-    const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-    if (size > 0x7f800000)
-        half = 0x7e00; /* NaN */
-    else if (size >= 0x477ff000)
-        half = 0x7c00; /* rounds beyond the largest finite number */
-    else if (size >= 0x38800000)
-        half = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
-    else { /* subnormal: adding 0.5 leaves the rounded units of 2^-24 in the last bits */
-        float magnitude;
-        memcpy(&magnitude, &size, sizeof magnitude);
-        magnitude += 0.5f;
-        memcpy(&half, &magnitude, sizeof half);
-        half -= 0x3f000000;
-    }
-    return (element)(sign | half);
-}
-
-static inline void load(wide *restrict to, const element *restrict from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = widen(from[i]);
-}
-
-static inline void store(element *restrict to, const wide *restrict from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = narrow(from[i]);
-}
-#endif
-
-/* A NaN on either side gives a NaN; the old value stays unless the update is greater. */
-static inline wide greater(wide old, wide update)
-{
-    const wide chosen = update > old ? update : old; /* keeps an old NaN */
-    return update != update ? update : chosen;
+    const uint16_t zero = update == 0;
+    const element taken = (element)-((uint16_t)(rank(update) - zero) > rank(old));
+    return old ^ ((old ^ update) & taken);
 }
 
 /* layout: sizes, then strides in elements, then columns per tile (BLOCK at most), and whether the output goes past the
@@ -160,6 +46,43 @@ static inline void copy_run(element *restrict to, const element *restrict from, 
     const int64_t piece = close ? 1024 : bytes;
     for (int64_t i = 0; i < bytes; i += piece)
         memcpy((char *)to + i, (const char *)from + i, (size_t)(bytes - i < piece ? bytes - i : piece));
+}
+
+typedef long long part __attribute__((vector_size(16), may_alias));
+
+/* Write 16 bytes at a multiple of 16, past the caches where the compiler says how. */
+static inline void stream(char *to, part value)
+{
+#if defined(__clang__)
+    __builtin_nontemporal_store(value, (part *)to);
+#elif defined(__SSE2__)
+    __builtin_ia32_movntdq((part *)to, value);
+#else
+    memcpy(to, &value, sizeof value);
+#endif
+}
+
+/* memcpy, by whole cache lines past the caches: a line that is not there need not be fetched to be overwritten. */
+static inline void stream_run(element *restrict to, const element *restrict from, int64_t n)
+{
+    const int64_t bytes = n * (int64_t)sizeof *to, before = (int64_t)(-(uintptr_t)to % 64);
+    char *t = (char *)to;
+    const char *f = (const char *)from;
+    int64_t i = before < bytes ? before : bytes;
+    memcpy(t, f, (size_t)i);
+    for (; i + 64 <= bytes; i += 64) {
+        part line[4];
+        memcpy(line, f + i, sizeof line);
+        for (int64_t j = 0; j < 4; j++)
+            stream(t + i + 16 * j, line[j]);
+    }
+    memcpy(t + i, f + i, (size_t)(bytes - i));
+}
+
+/* Wait for what was written past the caches, before others are told that it is there. */
+static inline void end_stream(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 static inline int64_t least(int64_t a, int64_t b)
@@ -190,7 +113,7 @@ static inline int place(int32_t *restrict offset, const int32_t *restrict column
 }
 
 /* Apply the updates of one tile in the order of `indices`; nonzero when an index is out of bounds. */
-static int apply_tile(wide *restrict tile, int64_t pitch, const index_type *restrict index,
+static int apply_tile(element *restrict tile, int64_t pitch, const index_type *restrict index,
                       const element *restrict update, int64_t columns, const int64_t *layout)
 {
     const int64_t count = layout[COUNT], size = layout[SIZE];
@@ -199,7 +122,6 @@ static int apply_tile(wide *restrict tile, int64_t pitch, const index_type *rest
     const int touch = index_step == columns && update_step == columns;
     const int64_t rows = touch ? least(BLOCK / columns, count) : 1;
     int32_t offset[BLOCK + AHEAD], column[BLOCK]; /* the last offsets are fetched, never applied */
-    wide value[BLOCK];
     memset(offset, 0, (size_t)(rows * columns + AHEAD) * sizeof *offset);
     for (int64_t i = 0; i < rows * columns; i++)
         column[i] = i < columns ? (int32_t)i : column[i - columns];
@@ -212,10 +134,11 @@ static int apply_tile(wide *restrict tile, int64_t pitch, const index_type *rest
         }
         if (place(offset, column, index + k * index_step, n, size, pitch))
             return 1;
-        load(value, row, n);
         for (int64_t i = 0; i < n; i++) {
             __builtin_prefetch(tile + offset[i + AHEAD], 1);
-            tile[offset[i]] = greater(tile[offset[i]], value[i]);
+            __builtin_prefetch(index + k * index_step + i + FAR_AHEAD);
+            __builtin_prefetch(row + i + FAR_AHEAD);
+            tile[offset[i]] = greater(tile[offset[i]], row[i]);
         }
     }
     return 0;
@@ -257,27 +180,31 @@ static void copy_columns(element *restrict to, const element *restrict from, int
 }
 
 /* Copy some columns of `size` rows into a tile. */
-static void pack(wide *restrict tile, const element *restrict from, int64_t step, int64_t size, int64_t columns)
+static void pack(element *restrict tile, const element *restrict from, int64_t step, int64_t size, int64_t columns)
 {
     for (int64_t r = 0; r < size; r++) {
         expect(from + (r + ROWS_AHEAD) * step, columns * (int64_t)sizeof *from);
-        load(tile + r * columns, from + r * step, columns);
+        copy_run(tile + r * columns, from + r * step, columns);
     }
 }
 
 /* Copy a tile back to its columns. */
-static void unpack(element *restrict to, const wide *restrict tile, int64_t step, int64_t size, int64_t columns,
+static void unpack(element *restrict to, const element *restrict tile, int64_t step, int64_t size, int64_t columns,
                    int streamed)
 {
-    (void)streamed;
     for (int64_t r = 0; r < size; r++)
-        store(to + r * step, tile + r * columns, columns);
+        if (streamed)
+            stream_run(to + r * step, tile + r * columns, columns);
+        else
+            copy_run(to + r * step, tile + r * columns, columns);
+    if (streamed)
+        end_stream();
 }
 
 /* Bytes of one thread's tile: whole lines, so that no two threads write to one. */
 static int64_t tile_bytes(const int64_t *layout)
 {
-    return (layout[SIZE] * layout[WIDTH] * (int64_t)sizeof(wide) + LINE - 1) / LINE * LINE;
+    return (layout[SIZE] * layout[WIDTH] * (int64_t)sizeof(element) + LINE - 1) / LINE * LINE;
 }
 
 /* Apply the updates of the columns that are the share of thread `me` of `all`, tile by tile.
@@ -289,7 +216,7 @@ static int share(void *out, const void *data, const void *indices, const void *u
     const int64_t out_outer = layout[OUT_OUTER], out_axis = layout[OUT_AXIS], width = layout[WIDTH];
     const int64_t tiles = (inner + width - 1) / width;
     int bad = 0;
-    wide *tile = (wide *)((char *)scratch + me * tile_bytes(layout));
+    element *tile = (element *)((char *)scratch + me * tile_bytes(layout));
     for (int64_t t = outers * tiles * me / all; t < outers * tiles * (me + 1) / all; t++) {
         const int64_t outer = t / tiles, c = t % tiles * width, columns = least(width, inner - c);
         const int64_t copied = c + columns == inner ? out_axis - c : columns; /* what indices has no column for, too */

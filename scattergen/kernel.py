@@ -8,7 +8,7 @@ The text of a kernel spec names the C file, the cache entry and the golden file:
 from __future__ import annotations
 
 import re
-from typing import Literal, get_args
+from typing import get_args
 
 from . import dtypes
 from .dtypes import DType, Kind
@@ -32,8 +32,8 @@ class Form(Record):
     """Whether the number of index components per target is part of the kernel (else it is 1)."""
     least_depth: int = 0
     """The least such number."""
-    wide: Literal["", "once", "steps"] = ""
-    """Whether halves are updated as floats in a copy: not, once between load and store, or step by step."""
+    wide: bool = False
+    """Whether sums and products of halves are computed in a copy that holds floats."""
     template: str = ""
     """Name of the template where it is not the form's."""
     threaded: bool = True
@@ -46,20 +46,25 @@ class Form(Record):
     @property
     def helps(self) -> bool:
         """Whether its kernels are steps of a composed call, rather than answers to an operator's."""
-        return self.operations is not REDUCING
+        return not set(self.operations) <= set(REDUCING)
 
 
 FORMS: dict[str, Form] = {
     form.name: form
     for form in (
         Form("rows", "each row of data copied, then its updates applied in order"),
-        Form("wide_rows", "as rows, each row held as floats", wide="steps", template="rows", kinds=("half",)),
-        Form("lanes", "columns with an index for every element, applied in order in the output itself"),
         Form(
-            "tiles", "as lanes, a few columns at a time in a copy that fits the cache", wide="steps", template="lanes"
+            "wide_rows",
+            "as rows, each row held as floats",
+            wide=True,
+            template="rows",
+            kinds=("half",),
+            operations=("add", "mul"),
         ),
+        Form("lanes", "columns with an index for every element, applied in order in the output itself"),
+        Form("tiles", "as lanes, a few columns at a time in a copy that fits the cache", wide=True, template="lanes"),
         Form("elements", "one element for every index tuple, applied in order", has_depth=True, threaded=False),
-        Form("slices", "one contiguous slice for every index tuple, applied in order", has_depth=True, wide="once"),
+        Form("slices", "one contiguous slice for every index tuple, applied in order", has_depth=True),
         Form(
             "buckets",
             "as elements, dealt out to the threads that own them",
@@ -67,7 +72,7 @@ FORMS: dict[str, Form] = {
             least_depth=1,
             template="owners",
         ),
-        Form("owners", "as slices, dealt out to the threads that own their targets", has_depth=True, wide="once"),
+        Form("owners", "as slices, dealt out to the threads that own their targets", has_depth=True),
         Form("inverse", "as slices, each row of the output written once", has_depth=True, kinds=("word",)),
         Form(
             "strided",
@@ -82,7 +87,7 @@ FORMS: dict[str, Form] = {
             template="windows",
             kinds=("word",),
         ),
-        Form("flat", "halves become floats, or floats halves", wide="once", kinds=("half",), operations=("convert",)),
+        Form("flat", "halves become floats, or floats halves", wide=True, kinds=("half",), operations=("convert",)),
         Form(
             "places",
             "for every target the first place along the axis whose update equals it",
@@ -149,25 +154,29 @@ class KernelSpec(Record):
         if self.operation in ("or", "and", "max", "min"):
             return {"or": "either", "and": "both", "max": "greater", "min": "less"}[self.operation]
         narrow_product = self.operation == "mul" and self.element.kind == "unsigned" and self.element.size < 4
-        rounded_half = self.element.kind == "half" and self.form.wide != "once"
-        if self.operation in ("add", "mul") and (self.element.kind == "complex" or rounded_half or narrow_product):
+        if self.operation in ("add", "mul") and (self.element.kind in ("complex", "half") or narrow_product):
             return {"add": "sum", "mul": "product"}[self.operation]
         return ""
 
     @property
+    def ranks(self) -> bool:
+        """Whether halves are compared, as whole numbers in their order."""
+        return self.element.kind == "half" and self.operation in ("max", "min")
+
+    @property
     def converts(self) -> bool:
-        """Whether targets are copied to `wide` ones and back: halves, in a form that does so."""
-        return self.element.kind == "half" and bool(self.form.wide)
+        """Whether targets are copied to `wide` ones and back: halves that are computed with, in a form that does so."""
+        return self.element.kind == "half" and self.form.wide and self.operation in ("add", "mul", "convert")
 
     @property
     def rounds(self) -> bool:
         """Whether sums and products of halves are rounded while they stay wide."""
-        return self.converts and self.form.wide == "steps" and self.operation in ("add", "mul")
+        return self.converts and self.operation in ("add", "mul")
 
     @property
     def narrows(self) -> bool:
-        """Whether floats become halves again: by a sum or product, or when a wide copy is stored."""
-        return self.element.kind == "half" and (self.operation in ("add", "mul") or self.converts)
+        """Whether floats become halves again."""
+        return self.element.kind == "half" and self.operation in ("add", "mul", "convert")
 
     @property
     def comparison(self) -> str:

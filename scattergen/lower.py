@@ -221,7 +221,7 @@ _LOWERED: dict[str, tuple[str, ...]] = {
 def variants(spec: OpSpec) -> tuple[KernelSpec, ...]:
     """Return every kernel that calls of `spec` may need, whatever their shapes and strides."""
     depth = spec.place if spec.op.addressing == "tuples" else 1
-    item, _ = element(spec.dtype, spec.reduction)
+    item, operation = element(spec.dtype, spec.reduction)
     lowered = _LOWERED[spec.mode]
     if spec.rank == depth == 1:
         lowered = ("elements", "strided")
@@ -229,5 +229,7 @@ def variants(spec: OpSpec) -> tuple[KernelSpec, ...]:
     return tuple(
         kernel(form.name, spec.dtype, spec.index, spec.reduction, depth)
         for form in forms
-        if (depth >= form.least_depth if form.has_depth else depth == 1) and item.kind in form.kinds
+        if (depth >= form.least_depth if form.has_depth else depth == 1)
+        and item.kind in form.kinds
+        and operation in form.operations
     )

@@ -144,7 +144,7 @@ def _make(arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_
         choice = schedule.of_nest(form, nest, item, target.nbytes, fresh, here)
     else:
         element, operation = lower.element(spec.dtype, spec.reduction)
-        choice = schedule.choose(form, Work(found, element, operation == "none", index_item, fresh), here)
+        choice = schedule.choose(form, Work(found, element, operation, index_item, fresh), here)
     kernel = lower.kernel(choice.form, spec.dtype, spec.index, spec.reduction, len(nest.components))
     try:
         have = ready(kernel)

@@ -71,8 +71,8 @@ class Work(Record):
     loops: Loops
     element: DType
     """The element type of its kernels."""
-    moves: bool
-    """Whether updates replace elements, rather than being reduced into them."""
+    operation: str
+    """What they do with an old value and an update."""
     index_size: int
     fresh: bool
     """Whether the kernel copies `data` to the output as well."""
@@ -97,9 +97,14 @@ class Work(Record):
         return int(self.loops.total * self.element.size > machine.l3 // STREAM_PAYS)
 
     @property
+    def widens(self) -> bool:
+        """Whether a form that works on a copy holds floats there."""
+        return self.element.kind == "half" and self.operation in ("add", "mul")
+
+    @property
     def wide_size(self) -> int:
         """Bytes of an element in a form that works on a copy."""
-        return 4 if self.element.kind == "half" else self.element.size
+        return 4 if self.widens else self.element.size
 
 
 class Choice(Record):
@@ -134,7 +139,7 @@ def _rows(work: Work, machine: Machine) -> Choice:
     loops = work.loops
     size, count = loops.components[0].size, loops.tuples.extent
     fits = size * work.wide_size <= machine.l2 // 2
-    wide = work.element.kind == "half" and fits and 4 * count >= size
+    wide = work.widens and fits and 4 * count >= size
     return Choice("wide_rows" if wide else "rows", LAYOUTS["rows"](loops), work.threads(machine, loops.outer.extent))
 
 
@@ -184,8 +189,9 @@ def _slices(work: Work, machine: Machine) -> Choice:
         return Choice("slices", layout, min(threads, loops.outer.extent))
     rows = loops.total // length
     in_rows = loops.total % length == 0 and all(component.stride % length == 0 for component in loops.components)
-    replaced = work.moves and work.fresh and in_rows and length * size >= INVERSE_PAYS and rows <= 8 * count
-    if replaced and 4 * (rows + threads) <= SCRATCH and count < (1 << 32) - 1:
+    set_once = work.operation == "none" and work.fresh and in_rows
+    pays = length * size >= INVERSE_PAYS and rows <= 8 * count
+    if set_once and pays and 4 * (rows + threads) <= SCRATCH and count < (1 << 32) - 1:
         return Choice("inverse", layout, min(threads, rows))
     dealt = _dealt(work, machine)
     if dealt > 1 and count > BLOCK * threads and count * length * size >= OWNERS_PAY:
