@@ -9,8 +9,8 @@ typedef double element;
 typedef int64_t index_type;
 
 /* layout: tuples, elements of the output, elements from update to update, then size and stride of the dim of each
- * component, then whether targets are fetched ahead */
-enum { COUNT, TOTAL, UPDATE_STEP, SIZES, DEPTH = 2, FETCHED = SIZES + 2 * DEPTH };
+ * component, then whether the caches hold the output */
+enum { COUNT, TOTAL, UPDATE_STEP, SIZES, DEPTH = 2, NEAR = SIZES + 2 * DEPTH };
 
 /* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
@@ -27,8 +27,8 @@ enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.
  * The sums are unsigned: a component out of bounds may overflow them, and its offset is never used. */
-static inline int offsets(int64_t *restrict offset, const index_type *restrict index, int64_t step, int64_t n,
-                          const int64_t *restrict size, const int64_t *restrict stride)
+SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *restrict index, int64_t step, int64_t n,
+                                   const int64_t *restrict size, const int64_t *restrict stride)
 {
     const int64_t size0 = size[0], stride0 = stride[0];
     const int64_t size1 = size[1], stride1 = stride[1];
@@ -65,7 +65,7 @@ static int64_t check(const void *indices, const int64_t *layout)
 }
 
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
-static int64_t failed(const void *indices, const int64_t *layout)
+SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout)
 {
     const int64_t position = check(indices, layout);
     return position < 0 ? 0 : position;
@@ -81,25 +81,29 @@ static inline void expect(const void *from, int64_t bytes)
         __builtin_prefetch((const char *)from + i);
 }
 
-/* Apply n updates to targets in the caches. */
-static inline void apply_warm(element *restrict o, const int64_t *restrict offset, const index_type *index,
-                              const element *restrict update, int64_t n)
+/* Return where n updates lie side by side: where they are, or in `room`, `step` being how far apart they are. */
+static inline const element *in_row(element *restrict room, const element *update, int64_t step, int64_t n)
 {
-    int64_t i = 0;
-    for (; i + STEP <= n; i += STEP) {
-        expect(index + (i + FAR_AHEAD) * DEPTH, STEP * DEPTH * (int64_t)sizeof *index);
-        expect(update + i + FAR_AHEAD, STEP * (int64_t)sizeof *update);
-        for (int64_t j = i; j < i + STEP; j++) {
-            o[offset[j]] *= update[j];
-        }
-    }
-    for (; i < n; i++)
-        o[offset[i]] *= update[i];
+    if (step == 1)
+        return update;
+    for (int64_t i = 0; i < n; i++)
+        room[i] = update[i * step];
+    return room;
 }
 
-/* Apply n updates to targets that the caches do not hold. */
-static inline void apply_cold(element *restrict o, const int64_t *restrict offset, const index_type *index,
+/* Apply n updates to targets that the caches hold. */
+static inline void apply_near(element *restrict o, const int64_t *restrict offset, const index_type *index,
                               const element *restrict update, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        __builtin_prefetch(index + (i + FAR_AHEAD) * DEPTH);
+        o[offset[i]] *= update[i];
+    }
+}
+
+/* Apply n updates to targets that have to be fetched. */
+static inline void apply_far(element *restrict o, const int64_t *restrict offset, const index_type *index,
+                             const element *restrict update, int64_t n)
 {
     int64_t i = 0;
     for (; i + STEP <= n; i += STEP) {
@@ -112,22 +116,6 @@ static inline void apply_cold(element *restrict o, const int64_t *restrict offse
     }
     for (; i < n; i++)
         o[offset[i]] *= update[i];
-}
-
-/* Apply n updates that do not lie side by side, or are one. */
-static inline void apply_wide(element *restrict o, const int64_t *restrict offset, const index_type *index,
-                              const element *restrict update, int64_t step, int64_t n)
-{
-    int64_t i = 0;
-    for (; i + STEP <= n; i += STEP) {
-        expect(index + (i + FAR_AHEAD) * DEPTH, STEP * DEPTH * (int64_t)sizeof *index);
-        for (int64_t j = i; j < i + STEP; j++) {
-            __builtin_prefetch(o + offset[j + AHEAD], 1);
-            o[offset[j]] *= update[j * step];
-        }
-    }
-    for (; i < n; i++)
-        o[offset[i]] *= update[i * step];
 }
 
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
@@ -138,6 +126,7 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
     const element *update = updates;
     element *o = out;
     int64_t offset[BLOCK + AHEAD]; /* the last ones are fetched ahead, never applied */
+    element row[BLOCK];
     (void)scratch, (void)threads;
     memset(offset, 0, (size_t)((count < BLOCK ? count : BLOCK) + AHEAD) * sizeof *offset);
     if (data)
@@ -146,12 +135,11 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
         const int64_t n = count - k < BLOCK ? count - k : BLOCK;
         if (offsets(offset, index + k * DEPTH, DEPTH, n, size, stride))
             return failed(indices, layout);
-        if (step != 1)
-            apply_wide(o, offset, index + k * DEPTH, update + k * step, step, n);
-        else if (layout[FETCHED])
-            apply_cold(o, offset, index + k * DEPTH, update + k, n);
+        const element *packed = in_row(row, update + k * step, step, n);
+        if (layout[NEAR])
+            apply_near(o, offset, index + k * DEPTH, packed, n);
         else
-            apply_warm(o, offset, index + k * DEPTH, update + k, n);
+            apply_far(o, offset, index + k * DEPTH, packed, n);
     }
     return -1;
 }

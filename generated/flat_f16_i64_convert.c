@@ -146,7 +146,7 @@ static int64_t check(const void *indices, const int64_t *layout)
 }
 
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
-static int64_t failed(const void *indices, const int64_t *layout)
+SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout)
 {
     const int64_t position = check(indices, layout);
     return position < 0 ? 0 : position;
@@ -166,8 +166,8 @@ static void settle(element *to, const element *before, const wide *from, int64_t
 
 /* Convert the elements of `updates` that are the share of thread `me` of `all`.
  * Nonzero when an index is out of bounds. */
-static int share(void *out, const void *data, const void *indices, const void *updates,
-                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
+SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indices, const void *updates,
+                                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
 {
     const int64_t first = layout[TOTAL] * me / all, n = layout[TOTAL] * (me + 1) / all - first;
     (void)indices, (void)scratch;

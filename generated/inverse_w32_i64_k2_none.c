@@ -33,8 +33,8 @@ enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.
  * The sums are unsigned: a component out of bounds may overflow them, and its offset is never used. */
-static inline int offsets(int64_t *restrict offset, const index_type *restrict index, int64_t step, int64_t n,
-                          const int64_t *restrict size, const int64_t *restrict stride)
+SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *restrict index, int64_t step, int64_t n,
+                                   const int64_t *restrict size, const int64_t *restrict stride)
 {
     const int64_t size0 = size[0], stride0 = stride[0];
     const int64_t size1 = size[1], stride1 = stride[1];
@@ -71,7 +71,7 @@ static int64_t check(const void *indices, const int64_t *layout)
 }
 
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
-static int64_t failed(const void *indices, const int64_t *layout)
+SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout)
 {
     const int64_t position = check(indices, layout);
     return position < 0 ? 0 : position;
@@ -105,8 +105,8 @@ static int note(uint32_t *restrict last, int64_t first, int64_t end, const index
 
 /* Write the rows of the output that are the share of thread `me` of `all`, each once.
  * Nonzero when an index is out of bounds. */
-static int share(void *out, const void *data, const void *indices, const void *updates,
-                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
+SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indices, const void *updates,
+                                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
 {
     const int64_t length = layout[LENGTH], rows = layout[TOTAL] / length, update_step = layout[UPDATE_STEP];
     const int64_t first = rows * me / all, end = rows * (me + 1) / all;

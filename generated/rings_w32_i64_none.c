@@ -149,7 +149,7 @@ static int64_t check(const void *indices, const int64_t *layout)
 }
 
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
-static int64_t failed(const void *indices, const int64_t *layout)
+SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout)
 {
     const int64_t position = check(indices, layout);
     return position < 0 ? 0 : position;
@@ -157,8 +157,8 @@ static int64_t failed(const void *indices, const int64_t *layout)
 
 /* Copy a range of the output, wait for all, and write the rows that are the share of thread `me` of `all`.
  * Nonzero when an index is out of bounds. */
-static int share(void *out, const void *data, const void *indices, const void *updates,
-                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
+SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indices, const void *updates,
+                                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
 {
     const int64_t length = layout[LENGTH], total = layout[TOTAL], rows = windows(layout) * length;
     const int64_t first = rows * me / all, end = rows * (me + 1) / all;

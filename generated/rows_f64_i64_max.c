@@ -36,7 +36,7 @@ static inline void copy_run(element *restrict to, const element *restrict from, 
 enum { BLOCK = 1024 };
 
 /* Write n indices of a dim of `size`, negative ones wrapped; nonzero when one is out of bounds. */
-static inline int wrap(int64_t *restrict offset, const index_type *restrict index, int64_t n, int64_t size)
+SCATTERGEN_ONCE static int wrap(int64_t *restrict offset, const index_type *restrict index, int64_t n, int64_t size)
 {
     int64_t bad = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -66,7 +66,7 @@ static int64_t check(const void *indices, const int64_t *layout)
 }
 
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
-static int64_t failed(const void *indices, const int64_t *layout)
+SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout)
 {
     const int64_t position = check(indices, layout);
     return position < 0 ? 0 : position;
@@ -94,8 +94,8 @@ static int apply_row(element *restrict row, const index_type *restrict index, co
 
 /* Copy every row that is the share of thread `me` of `all`, and apply its updates.
  * Nonzero when an index is out of bounds. */
-static int share(void *out, const void *data, const void *indices, const void *updates,
-                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
+SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indices, const void *updates,
+                                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
 {
     const int64_t rows = layout[ROWS], count = layout[COUNT], size = layout[SIZE], total = layout[TOTAL];
     const int64_t out_row = layout[OUT_ROW];

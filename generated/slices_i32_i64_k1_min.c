@@ -38,8 +38,8 @@ enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.
  * The sums are unsigned: a component out of bounds may overflow them, and its offset is never used. */
-static inline int offsets(int64_t *restrict offset, const index_type *restrict index, int64_t step, int64_t n,
-                          const int64_t *restrict size, const int64_t *restrict stride)
+SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *restrict index, int64_t step, int64_t n,
+                                   const int64_t *restrict size, const int64_t *restrict stride)
 {
     const int64_t size0 = size[0], stride0 = stride[0];
     int64_t bad = 0;
@@ -73,7 +73,7 @@ static int64_t check(const void *indices, const int64_t *layout)
 }
 
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
-static int64_t failed(const void *indices, const int64_t *layout)
+SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout)
 {
     const int64_t position = check(indices, layout);
     return position < 0 ? 0 : position;
@@ -124,8 +124,8 @@ static int apply_range(element *out, const index_type *index, const element *upd
 
 /* Copy a range of the output, that of thread `me` of `all`, and apply the part of every slice that lies in it.
  * Nonzero when an index is out of bounds. */
-static int share(void *out, const void *data, const void *indices, const void *updates,
-                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
+SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indices, const void *updates,
+                                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
 {
     const int64_t outers = layout[OUTER], total = layout[TOTAL], out_outer = layout[OUT_OUTER];
     const int64_t first = total * me / all, end = total * (me + 1) / all;

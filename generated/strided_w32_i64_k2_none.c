@@ -12,8 +12,8 @@ enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.
  * The sums are unsigned: a component out of bounds may overflow them, and its offset is never used. */
-static inline int offsets(int64_t *restrict offset, const index_type *restrict index, int64_t step, int64_t n,
-                          const int64_t *restrict size, const int64_t *restrict stride)
+SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *restrict index, int64_t step, int64_t n,
+                                   const int64_t *restrict size, const int64_t *restrict stride)
 {
     const int64_t size0 = size[0], stride0 = stride[0];
     const int64_t size1 = size[1], stride1 = stride[1];
@@ -87,7 +87,7 @@ static int64_t check(const void *indices, const int64_t *layout)
 }
 
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
-static int64_t failed(const void *indices, const int64_t *layout)
+SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout)
 {
     const int64_t position = check(indices, layout);
     return position < 0 ? 0 : position;

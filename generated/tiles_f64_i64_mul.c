@@ -84,8 +84,8 @@ static inline void expect(const void *row, int64_t bytes)
 
 /* Write where in a tile of rows `pitch` apart n targets lie, `column` being where each stands in its row; nonzero when
  * one is out of bounds. Sums are unsigned: what is out of bounds may overflow them, and is not used. */
-static inline int place(int32_t *restrict offset, const int32_t *restrict column,
-                        const index_type *restrict index, int64_t n, int64_t size, int64_t pitch)
+SCATTERGEN_ONCE static int place(int32_t *restrict offset, const int32_t *restrict column,
+                                 const index_type *restrict index, int64_t n, int64_t size, int64_t pitch)
 {
     int64_t bad = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -149,7 +149,7 @@ static int64_t check(const void *indices, const int64_t *layout)
 }
 
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
-static int64_t failed(const void *indices, const int64_t *layout)
+SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout)
 {
     const int64_t position = check(indices, layout);
     return position < 0 ? 0 : position;
@@ -194,8 +194,8 @@ static int64_t tile_bytes(const int64_t *layout)
 
 /* Apply the updates of the columns that are the share of thread `me` of `all`, tile by tile.
  * Nonzero when an index is out of bounds. */
-static int share(void *out, const void *data, const void *indices, const void *updates,
-                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
+SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indices, const void *updates,
+                                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
 {
     const int64_t outers = layout[OUTER], inner = layout[INNER], size = layout[SIZE], total = layout[TOTAL];
     const int64_t out_outer = layout[OUT_OUTER], out_axis = layout[OUT_AXIS], width = layout[WIDTH];

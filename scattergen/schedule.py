@@ -177,7 +177,7 @@ def _elements(work: Work, machine: Machine) -> Choice:
     ):
         return Choice("buckets", layout, threads)
     near = work.loops.total * work.element.size <= machine.l2 // 2
-    return Choice("elements", (*layout, int(not near)), 1)
+    return Choice("elements", (*layout, int(near)), 1)
 
 
 def _slices(work: Work, machine: Machine) -> Choice:

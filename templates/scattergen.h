@@ -59,4 +59,15 @@ extern const int64_t scattergen_kernel_count;
 #define SCATTERGEN_VISIBLE __attribute__((visibility("default")))
 #endif
 
+/* A function that is compiled once: compilers would write out its vectorised loops for each of its callers,
+ * which is most of what a user waits for at a kernel's first use. */
+#if defined(__has_attribute)
+#if __has_attribute(noclone)
+#define SCATTERGEN_ONCE __attribute__((noinline, noclone))
+#endif
+#endif
+#ifndef SCATTERGEN_ONCE
+#define SCATTERGEN_ONCE __attribute__((noinline))
+#endif
+
 #endif
