@@ -8,7 +8,7 @@ loops.py     shapes and strides   → the canonical loop nest, by the operator's
 lower.py     nest                 → loop form, layout, KernelSpec
 schedule.py  sizes                → threads
 render.py    KernelSpec           → C text
-build.py     C text               → library, by toolchain.py, kept by cache.py
+build.py     C text               → library, by toolchain.py, kept by cache.py under the key of request.py
 loader.py    library              → callable
 prebuilt.py  folder by aot.py     → callables, without any of the five above
 plan.py      signature            → all of the above, once

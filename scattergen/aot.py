@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from . import build as _build
-from . import config, libraries, loader, machine, manifest, targets, wanted
+from . import config, libraries, loader, machine, manifest, request, targets, wanted
 from .cache import Store
 from .errors import AheadOfTimeError, CompileError
 from .kernel import KernelSpec
@@ -114,7 +113,7 @@ def _fill(
         name=plan.name,
         abi=loader.ABI,
         version=__version__,
-        generator=_build.generator_fingerprint(),
+        generator=request.generator_fingerprint(),
         system=plan.target.system,
         machine=plan.target.machine,
         compiler=compiler,

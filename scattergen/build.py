@@ -1,12 +1,4 @@
-"""KernelSpec → built library: the only place where templates, compiler and store meet.
-
-It alone computes keys. A key stands for the C text instead of holding it, so that a hit renders nothing:
-
-    request   what is built: spec, bytes of the generator, flags, CPU, machine (16 hex digits)
-    compiler  what builds it: command, path, size and modification time (8 hex digits)
-
-The kernel ABI's number stands in the header, which is one of the generator's files.
-"""
+"""KernelSpec → built library: the only place where templates, compiler and store meet."""
 
 from __future__ import annotations
 
@@ -17,11 +9,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from . import cache_entry, cache_root, log, machine, toolchain, trials
+from . import cache_entry, log, machine, request, toolchain, trials
 from .cache import Store
 from .cache_entry import LIBRARY, SOURCE
 from .config import Settings, settings
-from .digest import sha256
 from .errors import CompilerNotFound, KernelUnavailable
 from .paths import template_folder
 from .record import Record
@@ -33,7 +24,6 @@ if TYPE_CHECKING:
     from .kernel import KernelSpec
 
 HEADER = "scattergen.h"
-_GENERATOR = ("dtypes.py", "kernel.py", "loops.py", "lower.py", "render.py")
 
 
 class Built(Record):
@@ -68,7 +58,7 @@ def library(spec: KernelSpec, *, private: bool = False) -> Built:
     chosen = settings()
     name = str(spec)
     make = functools.partial(_make_kernel, spec, chosen)
-    return _obtain(name, _request(_kernel_common(chosen), name), chosen, make, private=private)
+    return _obtain(name, request.of_kernel(name, chosen), chosen, make, private=private)
 
 
 def module(
@@ -80,14 +70,8 @@ def module(
     ``write`` makes only where the store has no library. Raises as `library` does, and `KernelUnavailable`
     where none of what `include_dirs` lists has Python's headers, or where ``build=False`` forbids building.
     """
-    import sys
-    from importlib.machinery import EXTENSION_SUFFIXES
-
-    chosen = settings() if build else settings()._replace(compile="never")
+    chosen = settings()
     flags = toolchain.module_flags(chosen)
-    # The first suffix names the ABI; sysconfig says the same, after an import of its own.
-    python = f"{sys.hexversion} {EXTENSION_SUFFIXES[0]}"
-    request = _request("\n".join((python, machine.tag(), str(cache_root.FORMAT), *flags)), recipe)
 
     def make(compiler: Compiler, store: Store, work: Path) -> dict[str, object]:
         folders = include_dirs()
@@ -96,30 +80,33 @@ def module(
             raise KernelUnavailable(f"{name}: no Python.h in {', '.join(folders) or 'no folder'}")
         return _compile(compiler, store, chosen, work, name, write(), [included])
 
-    return _obtain(name, request, chosen, make, private=False).library
+    asked = request.of_module(recipe, flags)
+    return _obtain(name, asked, chosen, make, may_build=build).library
 
 
 _Make = Callable[[Compiler, Store, "Path"], dict[str, object]]
 
 
-def _obtain(name: str, request: str, chosen: Settings, make: _Make, *, private: bool) -> Built:
+def _obtain(
+    name: str, asked: str, chosen: Settings, make: _Make, *, private: bool = False, may_build: bool = True
+) -> Built:
     began = time.perf_counter()
     store = _store(chosen, os.getpid())
+    may_build = may_build and chosen.compile != "never"
     try:
         compiler: Compiler | None = _compiler(chosen)
     except CompilerNotFound as problem:
         compiler, missing = None, problem
-    key = f"{request}-{_hash(compiler.identity)[:8]}" if compiler else ""
+    key = request.key(asked, compiler.identity) if compiler else ""
     found = store.find(name, key) if compiler else None
-    if found is None and (compiler is None or chosen.compile == "never"):
-        found = store.find_any(name, request)
+    if found is None and (compiler is None or not may_build):
+        found = store.find_any(name, asked)
     if found:
         log.debug("%s: found %s", name, found)
         return _since(began, _copied(found, name) if private else found, "cache")
-    if chosen.compile == "never":
-        raise KernelUnavailable(
-            f"{name} is not in the store {store.place}, and SCATTERGEN_COMPILE=never forbids building it"
-        )
+    if not may_build:
+        why = "SCATTERGEN_COMPILE=never forbids building it" if chosen.compile == "never" else "it is not to be built"
+        raise KernelUnavailable(f"{name} is not in the store {store.place}, and {why}")
     if compiler is None:
         raise missing
     from . import flights  # imports threading: not on the way to a hit
@@ -216,38 +203,6 @@ def _render(spec: KernelSpec) -> str:
 
 
 @functools.cache
-def _kernel_common(chosen: Settings) -> str:
-    """Return the part of the request that all kernels share."""
-    # The flags that are wished for; what a compiler makes of them is a matter of the compiler.
-    flags = toolchain.flags(chosen, openmp=True)
-    cpu = machine.cpu_identity(chosen.cpu)
-    return "\n".join((generator_fingerprint(), machine.tag(), cpu, str(cache_root.FORMAT), *flags))
-
-
-@functools.cache
-def generator_fingerprint() -> str:
-    """Return a hash over all files that decide the C text of a kernel: templates, header and modules."""
-    package, folder = os.path.dirname(__file__), template_folder()
-    names = sorted(name for name in os.listdir(folder) if not name.startswith(".") and "." in name)
-    files = [os.path.join(package, name) for name in _GENERATOR] + [os.path.join(folder, name) for name in names]
-    named = ((os.path.basename(path), _content(path)) for path in files)
-    return sha256(*(f"{name} {len(content)}\n".encode() + content for name, content in named))
-
-
-def _content(path: str) -> bytes:
-    with open(path, "rb", buffering=0) as file:
-        return file.read()
-
-
-def _request(common: str, kernel: str) -> str:
-    return _hash(f"{common}\n\n{kernel}")[:16]
-
-
-def _hash(text: str) -> str:
-    return sha256(os.fsencode(text))
-
-
-@functools.cache
 def _store(chosen: Settings, process: int) -> Store:
     """Open the store once per process: a forked child has a private folder of its own."""
     return Store.open(chosen)
@@ -258,8 +213,9 @@ _compiler = functools.cache(toolchain.find)
 
 def forget() -> None:
     """Forget all that this module keeps for the life of the process; the next call looks afresh."""
-    for kept in (_store, _compiler, _kernel_common, generator_fingerprint):
+    for kept in (_store, _compiler):
         kept.cache_clear()
+    request.forget()
     from . import flights
 
     flights.forget()

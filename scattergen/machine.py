@@ -7,6 +7,7 @@ import os
 import sys
 
 from .digest import sha256
+from .paths import content
 from .record import Record
 
 _FEATURE_KEYS = ("flags", "Features", "isa", "CPU implementer", "CPU part", "CPU variant", "cpu", "features")
@@ -97,8 +98,7 @@ def _cache_sizes(folder: str | os.PathLike[str]) -> CacheSizes:
 
 def _line(*parts: str | os.PathLike[str]) -> str:
     """Return the text of a small file."""
-    with open(os.path.join(*parts), encoding="utf-8") as file:
-        return file.read().strip()
+    return content(os.path.join(*parts)).decode(errors="replace").strip()
 
 
 def _bytes(text: str) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from . import build, config, loader, log, machine
+from . import config, loader, log, machine, request
 from .errors import AheadOfTimeError, ScattergenError
 from .loader import Loaded
 from .record import Record
@@ -120,7 +120,7 @@ def _level(found: Manifest) -> str:
 
     if f"{found.system} {found.machine}" != targets.here():
         raise AheadOfTimeError(f"it is for {found.system} {found.machine}, this machine is {targets.here()}")
-    if found.generator != build.generator_fingerprint():
+    if found.generator != request.generator_fingerprint():
         raise AheadOfTimeError(
             f"it was built by another scattergen ({found.version}), whose kernels may read their layouts"
             " otherwise: build it again"

@@ -120,14 +120,15 @@ def _named(words: list[str], text: str) -> Compiler:
 
 
 def _compiler(command: tuple[str, ...]) -> Compiler:
-    parts = list(command)
+    parts, path = list(command), ""
     for word in command:
         program = "" if word.startswith("-") else _which(word)
         if program:
             # The name counts as well as the file: ccache and some clangs act by the name they are called by.
-            status = os.stat(program)
-            parts.append(f"{program} {os.path.realpath(program)} {status.st_size} {status.st_mtime_ns}")
-    return Compiler(command=command, path=os.path.realpath(command[0]), identity="\n".join(parts))
+            status, real = os.stat(program), os.path.realpath(program)
+            parts.append(f"{program} {real} {status.st_size} {status.st_mtime_ns}")
+            path = path or real
+    return Compiler(command=command, path=path or os.path.realpath(command[0]), identity="\n".join(parts))
 
 
 def _which(name: str) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scattergen import build
+from scattergen import build, request
 
 TEXT = """#include "scattergen.h"
 #include <stddef.h>
@@ -62,7 +62,8 @@ def install(folder: Path, put: Callable[[object, str, Any], None] = setattr) -> 
     if not (folder / "scattergen.h").exists():
         (folder / "scattergen.h").write_text("#include <stdint.h>\n")
     put(build, "template_folder", lambda: str(folder))
-    put(build, "_GENERATOR", ())
+    put(request, "template_folder", lambda: str(folder))
+    put(request, "_GENERATOR", ())
     put(build, "_render", render)
 
 

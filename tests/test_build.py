@@ -23,7 +23,7 @@ import pytest
 import standin
 from standin import Spec
 
-from scattergen import build, cache, cache_root, config, machine, paths, toolchain
+from scattergen import build, cache, cache_root, config, machine, paths, request, toolchain
 from scattergen.config import Settings
 from scattergen.errors import CompileError, CompilerNotFound, KernelUnavailable
 
@@ -208,7 +208,7 @@ def test_an_installation_that_moved_finds_its_kernels(
     shutil.copytree(generator, tmp_path / "elsewhere")
     for path in (tmp_path / "elsewhere").iterdir():
         os.utime(path, (1, 1))
-    monkeypatch.setattr(build, "template_folder", lambda: str(tmp_path / "elsewhere"))
+    monkeypatch.setattr(request, "template_folder", lambda: str(tmp_path / "elsewhere"))
     build.forget()
     assert build.library(Spec(NAME)).origin == "cache"
 
@@ -216,10 +216,10 @@ def test_an_installation_that_moved_finds_its_kernels(
 def test_the_real_generators_files_are_in_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     package = Path(build.__file__).parent
-    assert all((package / name).is_file() for name in build._GENERATOR)
+    assert all((package / name).is_file() for name in request._GENERATOR)
     assert (paths.templates() / build.HEADER).is_file()
     imported = re.findall(r"^from \.(\w+) import", (package / "render.py").read_text(), re.MULTILINE)
-    assert {f"{name}.py" for name in imported} - {"paths.py", "errors.py"} <= set(build._GENERATOR)
+    assert {f"{name}.py" for name in imported} - {"paths.py", "errors.py"} <= set(request._GENERATOR)
 
 
 # Many at once
