@@ -67,7 +67,7 @@ SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout
 }
 
 /* How far ahead of the work targets are fetched, and what is read in order. */
-enum { AHEAD = 16, FAR_AHEAD = 2048, STEP = 8, LINE = 64 };
+enum { AHEAD = 16, FAR_AHEAD = 2048, STEP = 4, LINE = 64 };
 
 /* Fetch what is read some way ahead. */
 static inline void expect(const void *from, int64_t bytes)
@@ -90,20 +90,26 @@ static inline const element *in_row(element *restrict room, const element *updat
 static inline void apply_near(element *restrict o, const int64_t *restrict offset, const index_type *index,
                               const element *restrict update, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) {
-        __builtin_prefetch(index + (i + FAR_AHEAD) * DEPTH);
-        o[offset[i]] += update[i];
+    int64_t i = 0;
+    for (; i + STEP <= n; i += STEP) {
+        expect(index + (i + FAR_AHEAD) * DEPTH, STEP * DEPTH * (int64_t)sizeof *index);
+        __builtin_prefetch(update + i + FAR_AHEAD);
+        for (int64_t j = i; j < i + STEP; j++) {
+            o[offset[j]] += update[j];
+        }
     }
+    for (; i < n; i++)
+        o[offset[i]] += update[i];
 }
 
 /* Apply n updates to targets that have to be fetched. */
 static inline void apply_far(element *restrict o, const int64_t *restrict offset, const index_type *index,
-                             const element *restrict update, int64_t n)
+                              const element *restrict update, int64_t n)
 {
     int64_t i = 0;
     for (; i + STEP <= n; i += STEP) {
         expect(index + (i + FAR_AHEAD) * DEPTH, STEP * DEPTH * (int64_t)sizeof *index);
-        expect(update + i + FAR_AHEAD, STEP * (int64_t)sizeof *update);
+        __builtin_prefetch(update + i + FAR_AHEAD);
         for (int64_t j = i; j < i + STEP; j++) {
             __builtin_prefetch(o + offset[j + AHEAD], 1);
             o[offset[j]] += update[j];
