@@ -15,7 +15,7 @@ static inline element greater(element old, element update)
 
 /* layout: tuples, elements of the output, elements from update to update, then size and stride of the dim of each
  * component, then whether the caches hold the output */
-enum { COUNT, TOTAL, UPDATE_STEP, SIZES, DEPTH = 2, NEAR = SIZES + 2 * DEPTH };
+enum { COUNT, TOTAL, UPDATE_STEP, SIZES, DEPTH = 2, WARM = SIZES + 2 * DEPTH };
 
 /* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
@@ -97,7 +97,7 @@ static inline const element *in_row(element *restrict room, const element *updat
 }
 
 /* Apply n updates to targets that the caches hold. */
-static inline void apply_near(element *restrict o, const int64_t *restrict offset, const index_type *index,
+static inline void apply_warm(element *restrict o, const int64_t *restrict offset, const index_type *index,
                               const element *restrict update, int64_t n)
 {
     int64_t i = 0;
@@ -113,7 +113,7 @@ static inline void apply_near(element *restrict o, const int64_t *restrict offse
 }
 
 /* Apply n updates to targets that have to be fetched. */
-static inline void apply_far(element *restrict o, const int64_t *restrict offset, const index_type *index,
+static inline void apply_cold(element *restrict o, const int64_t *restrict offset, const index_type *index,
                               const element *restrict update, int64_t n)
 {
     int64_t i = 0;
@@ -147,10 +147,10 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
         if (offsets(offset, index + k * DEPTH, DEPTH, n, size, stride))
             return failed(indices, layout);
         const element *packed = in_row(row, update + k * step, step, n);
-        if (layout[NEAR])
-            apply_near(o, offset, index + k * DEPTH, packed, n);
+        if (layout[WARM])
+            apply_warm(o, offset, index + k * DEPTH, packed, n);
         else
-            apply_far(o, offset, index + k * DEPTH, packed, n);
+            apply_cold(o, offset, index + k * DEPTH, packed, n);
     }
     return -1;
 }

@@ -176,8 +176,8 @@ def _elements(work: Work, machine: Machine) -> Choice:
         and (threads > 3 or work.loops.total * work.element.size > BUCKETS_PAY * machine.l2)
     ):
         return Choice("buckets", layout, threads)
-    near = work.loops.total * work.element.size <= machine.l2 // 2
-    return Choice("elements", (*layout, int(near)), 1)
+    warm = work.loops.total * work.element.size <= machine.l2 // 2
+    return Choice("elements", (*layout, int(warm)), 1)
 
 
 def _slices(work: Work, machine: Machine) -> Choice:
