@@ -283,10 +283,8 @@ static void pack(wide *restrict tile, const element *restrict from, int64_t step
 }
 
 /* Copy a tile back to its columns. */
-static void unpack(element *restrict to, const wide *restrict tile, int64_t step, int64_t size, int64_t columns,
-                   int streamed)
+static void unpack(element *restrict to, const wide *restrict tile, int64_t step, int64_t size, int64_t columns)
 {
-    (void)streamed;
     for (int64_t r = 0; r < size; r++)
         store(to + r * step, tile + r * columns, columns);
 }
@@ -316,7 +314,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
         element *o = (element *)out + outer * out_outer + c;
         pack(tile, from ? from : o, out_axis, size, columns);
         bad |= apply_tile(tile, columns, index, update, columns, layout);
-        unpack(o, tile, out_axis, size, columns, layout[STREAMED] != 0);
+        unpack(o, tile, out_axis, size, columns);
         if (from && copied > columns)
             copy_columns(o + columns, from + columns, out_axis, size, copied - columns);
         if (from && t % tiles == tiles - 1 && size * out_axis < out_outer)

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 from . import cache_entry, cache_root, log
 from .cache_entry import LIBRARY
 from .config import Settings
-from .digest import sha256
 from .errors import CacheError, CompileError
 from .paths import AnyPath
 from .record import Record
@@ -189,31 +188,16 @@ class Store(Record):
 
     def facts(self, identity: str) -> dict[str, object]:
         """Return what was learnt about a compiler; empty where nothing was."""
-        for root in self._roots():
-            import json
+        from . import cache_facts
 
-            try:
-                found = json.loads(cache_entry.read(_facts_file(root, identity)))
-            except (OSError, ValueError):
-                continue
-            if isinstance(found, dict):
-                return found
-        return {}
+        return cache_facts.known(self._roots(), identity)
 
     def learn(self, identity: str, facts: Mapping[str, object]) -> None:
         """Add to what is known about a compiler. A store that cannot be written forgets it."""
-        import json
-        import tempfile
+        from . import cache_facts
 
         root = cache_root.private() if self.mode == "read-only" else self.place
-        text = json.dumps({**self.facts(identity), **facts, "compiler": identity}, indent=1)
-        try:
-            descriptor, path = tempfile.mkstemp(prefix=f"{os.getpid()}-", dir=os.path.join(root, cache_root.WORK))
-            with open(descriptor, "w", encoding="utf-8") as file:
-                file.write(text + "\n")
-            os.replace(path, _facts_file(root, identity))
-        except OSError as problem:
-            log.debug("what was learnt about a compiler could not be kept: %s", problem)
+        cache_facts.add(root, identity, {**self.facts(identity), **facts})
 
     def compiler_folder(self) -> Path:
         """Return a folder where compilers may keep caches of their own."""
@@ -242,10 +226,6 @@ def _reason(root: str | None, *, reading: bool, shared: bool) -> str:
         return f"{root} cannot be made ({problem}); set SCATTERGEN_CACHE_DIR to a place that can be written"
     # mkdir's mode does not tighten a folder that was there, and somebody may have been faster.
     return cache_root.trouble(root, shared=shared)
-
-
-def _facts_file(root: str, identity: str) -> str:
-    return os.path.join(root, cache_root.COMPILERS, f"{sha256(identity.encode())[:16]}.json")
 
 
 def _remove(folder: AnyPath) -> None:

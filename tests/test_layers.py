@@ -16,11 +16,11 @@ PACKAGE = Path(scattergen.__file__).parent
 ORDER = (
     "errors", "record", "digest", "config", "log", "paths", "machine", "dtypes", "ops", "spec", "kernel", "loops",
     "lower", "schedule", "standard", "render", "packaging", "process", "toolchain", "targets", "trials", "libraries",
-    "manifest", "locks", "cache_root", "cache_entry", "cache_admin", "cache", "flights", "request", "build", "_abi",
-    "loader", "caller", "bounds", "reference", "threads", "holders", "foreign", "shapes", "arrays", "addressing",
-    "prebuilt", "plan", "packing", "repeats", "checks", "strings", "moving", "fast", "dispatch", "direct",
-    "accumulated", "calls", "explained", "prepared", "bound", "progress", "compiled", "api", "tensor", "graph",
-    "selection", "casting", "pieces", "quick", "inplace", "at", "commands", "jit", "onnx", "workload",
+    "manifest", "locks", "cache_root", "cache_entry", "cache_admin", "cache_facts", "cache", "flights", "request",
+    "build", "_abi", "loader", "caller", "bounds", "reference", "threads", "holders", "foreign", "shapes", "arrays",
+    "addressing", "prebuilt", "plan", "packing", "repeats", "checks", "strings", "moving", "fast", "dispatch",
+    "direct", "accumulated", "calls", "explained", "prepared", "bound", "progress", "compiled", "api", "tensor",
+    "graph", "selection", "casting", "pieces", "quick", "inplace", "at", "commands", "jit", "onnx", "workload",
     "cache_workload", "bench", "wanted", "aot", "terminal", "completion", "cli_commands", "cli",
 )  # fmt: skip
 """A module imports only from names before its own. `onnx` is a package and counts as one."""
