@@ -42,13 +42,14 @@ GOALS: dict[str, Goal] = {
     "ever": Goal("the very first use of a kernel on a machine", "ms", None),
     "first": Goal("first use of a kernel never built, in a new process", "ms", 180),
     "further": Goal("each further kernel never built", "ms", 90),
+    "compiler": Goal("of either, the compiler's own time", "ms", None),
     "warm": Goal("first use in a new process, from the warm store", "ms", 5),
     "call": Goal("a call on the specification's 3x3 example", "µs", 1.3),
     "bound": Goal("the same in the bound form", "µs", 0.4),
 }
 
 TASKS = ("import", "ever", "first", "warm", "call")
-"""What a process can be asked for; `first` gives `further` too, `call` the bound form."""
+"""What a process can be asked for; `first` gives `further` and `compiler` too, `call` the bound form."""
 
 FURTHER = 3
 """Further kernels in the process of a first use."""
@@ -163,6 +164,11 @@ def process(task: str, specs: list[str], folder: Path, store: str, *flags: str) 
     return subprocess.run(command, env=mine, capture_output=True, text=True, check=True)
 
 
+def _compiled(store: Path) -> dict[Path, float]:
+    """Return how long the compiler took, in seconds, by each entry of a store."""
+    return {path: json.loads(path.read_text(encoding="utf-8"))["seconds"] for path in store.glob("v*/*/meta.json")}
+
+
 def measure(rounds: int, seed: int, tasks: Sequence[str]) -> dict[str, list[float]]:
     """Return the samples of every figure, in seconds."""
     count = 2 + FURTHER
@@ -172,10 +178,14 @@ def measure(rounds: int, seed: int, tasks: Sequence[str]) -> dict[str, list[floa
         for number in range(rounds + 1):
             ever, *some = specs[number * count :][:count]
             for task in tasks:
-                done = process(task, [ever] if task == "ever" else some, Path(folder), f"store{number}")
+                store = Path(folder, f"store{number}")
+                before = _compiled(store)
+                done = process(task, [ever] if task == "ever" else some, Path(folder), store.name)
                 # The first round warms the file system's cache and Python's compiled files.
                 for name, times in json.loads(done.stdout).items() if number else ():
                     found[name] += times
+                if number and task == "first":
+                    found["compiler"] += [took for path, took in _compiled(store).items() if path not in before]
     return found
 
 
