@@ -267,8 +267,8 @@ def test_the_header_names_the_numbers_of_every_form() -> None:
         (("scatter_elements", (3, 5), (3, 2), 1), "rows", (3, 2, 5, 15, 5, 2, 2)),
         (("scatter_elements", (3, 5, 4), (3, 2, 4), 1), "lanes", (3, 2, 4, 5, 60, 20, 4, 8, 4, 8, 4, 4)),
         (("scatter_nd", (3, 5, 4), (2, 2), None), "slices", (1, 2, 4, 60, 60, 0, 2, 0, 4, 3, 5, 20, 4)),
-        (("scatter_nd", (3, 5), (2, 2), None), "elements", (2, 15, 1, 3, 5, 5, 1, 0)),
-        (("scatter_elements", (5,), (2,), 0), "elements", (2, 5, 1, 5, 1, 0)),
+        (("scatter_nd", (3, 5), (2, 2), None), "elements", (2, 15, 1, 3, 5, 5, 1, 1)),
+        (("scatter_elements", (5,), (2,), 0), "elements", (2, 5, 1, 5, 1, 1)),
     ],
 )
 def test_layouts_are_those_of_the_guide(call: tuple[Any, ...], form: str, layout: tuple[int, ...]) -> None:
