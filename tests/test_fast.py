@@ -186,7 +186,7 @@ def test_bad_calls_fail_as_the_first_one_does() -> None:
 
 def test_plans_keep_what_they_compare_with() -> None:
     """A dtype whose address is in a plan may not be freed and its address used again."""
-    for unit in range(12):
+    for unit in range(50):
         dtype = np.dtype("float32", metadata={"unit": unit})
         data, indices, updates = arrays()
         call(data.astype(dtype), indices, updates.astype(dtype))

@@ -18,26 +18,32 @@ EDGES = np.array([0x0000, 0x0001, 0x03FF, 0x0400, 0x3C00, 0x7C00, 0x7C01, 0x7F7F
 
 TYPES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
 
-Call = Callable[[np.ndarray, np.ndarray, str], np.ndarray]
+Arguments = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def _slices(old: np.ndarray, update: np.ndarray, reduction: str) -> np.ndarray:
-    rows = np.arange(1024)[:, None]
-    return scattergen.scatter_nd(old.reshape(1024, 64), rows, update.reshape(1024, 64), reduction)
+def _slices(old: np.ndarray, update: np.ndarray) -> Arguments:
+    return old.reshape(1024, 64), np.arange(1024)[:, None], update.reshape(1024, 64)
 
 
-def _elements(old: np.ndarray, update: np.ndarray, reduction: str) -> np.ndarray:
-    return scattergen.scatter_elements(old, np.arange(old.size), update, 0, reduction)
+def _elements(old: np.ndarray, update: np.ndarray) -> Arguments:
+    return old, np.arange(old.size)[:, None], update
 
 
-def _rows(old: np.ndarray, update: np.ndarray, reduction: str) -> np.ndarray:
-    columns = np.tile(np.arange(1024), (64, 1))
-    return scattergen.scatter_elements(old.reshape(64, 1024), columns, update.reshape(64, 1024), 1, reduction)
+def _rows(old: np.ndarray, update: np.ndarray) -> Arguments:
+    return old.reshape(64, 1024), np.tile(np.arange(1024), (64, 1)), update.reshape(64, 1024)
 
 
-def _lanes(old: np.ndarray, update: np.ndarray, reduction: str) -> np.ndarray:
-    rows = np.tile(np.arange(64)[:, None], (1, 1024))
-    return scattergen.scatter_elements(old.reshape(64, 1024), rows, update.reshape(64, 1024), 0, reduction)
+def _lanes(old: np.ndarray, update: np.ndarray) -> Arguments:
+    return old.reshape(64, 1024), np.tile(np.arange(64)[:, None], (1, 1024)), update.reshape(64, 1024)
+
+
+FORMS: dict[str, tuple[Callable[..., np.ndarray], Callable[..., Arguments], dict[str, int]]] = {
+    "slices": (scattergen.scatter_nd, _slices, {}),
+    "elements": (scattergen.scatter_nd, _elements, {}),
+    "rows": (scattergen.scatter_elements, _rows, {"axis": 1}),
+    "lanes": (scattergen.scatter_elements, _lanes, {"axis": 0}),
+}
+"""An operator, arguments that lower to the form, and what else the call says."""
 
 
 def _values(halves: np.ndarray) -> np.ndarray:
@@ -45,19 +51,22 @@ def _values(halves: np.ndarray) -> np.ndarray:
         return halves.astype(np.float64)
 
 
-@pytest.mark.parametrize("call", [_slices, _elements, _rows, _lanes])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("reduction", ["max", "min"])
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
-def test_every_half_meets_every_edge(dtype: np.dtype, reduction: str, call: Call) -> None:
+def test_every_half_meets_every_edge(dtype: np.dtype, reduction: str, form: str) -> None:
+    operator, arguments, said = FORMS[form]
     chance = np.random.default_rng(5).integers(0, 1 << 16, 24, dtype=np.uint16)
     old = EVERY.view(dtype)
     before = _values(old)
+    found = scattergen.explain(operator, *arguments(old, old), reduction=reduction, threads=1, **said)
+    assert found.form == form
     for bits in np.concatenate([EDGES, EDGES | 0x8000, chance]):
         update = np.full(old.size, bits, np.uint16).view(dtype)
         value = _values(update)
         beats = value > before if reduction == "max" else value < before
         want = np.where((beats | np.isnan(value)) & ~np.isnan(before), update, old)
-        got = call(old, update, reduction).ravel()
+        got = operator(*arguments(old, update), reduction=reduction, threads=1, **said).ravel()
         nan = np.isnan(_values(want))
         np.testing.assert_array_equal(np.isnan(_values(got)), nan, f"NaN, update {bits:#x}")
         np.testing.assert_array_equal(got[~nan].view(np.uint16), want[~nan].view(np.uint16), f"update {bits:#x}")
