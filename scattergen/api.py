@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dispatch
-from .fast import Key, recent
+from . import dispatch, fast
 from .ops import OPS
 
 _SCATTER, _SCATTER_ELEMENTS, _SCATTER_ND = OPS["scatter"], OPS["scatter_elements"], OPS["scatter_nd"]
@@ -54,25 +53,21 @@ def scatter_elements(
         DTypeError (TypeError).
 
     """
-    key: Key | None
-    try:
-        key = ("elements", indices.shape, axis, reduction, opset, threads, unique, None if out is None else out is data)
-        fast = recent.get(key)
-    except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
-        key = fast = None
-    if fast is not None and duplicates == "allow" and accumulate is None:
-        result = fast(data, indices, updates, out)
-        if result is not None:
-            return result
-    if accumulate is not None:
-        from . import accumulated
+    if accumulate is None:
+        result = fast.recall(
+            data, indices, updates, out, _SCATTER_ELEMENTS, opset, axis, reduction, threads, duplicates, unique, ""
+        )
+        return (
+            result
+            if result is not None
+            else dispatch.run(
+                _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique
+            )
+        )
+    from . import accumulated
 
-        return accumulated.run(
-            _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique,
-            accumulate,
-        )  # fmt: skip
-    return dispatch.run(
-        _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique, key
+    return accumulated.run(
+        _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique, accumulate
     )
 
 
@@ -113,24 +108,21 @@ def scatter_nd(
         DTypeError (TypeError).
 
     """
-    key: Key | None
-    try:
-        key = ("nd", indices.shape, reduction, opset, threads, unique, None if out is None else out is data)
-        fast = recent.get(key)
-    except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
-        key = fast = None
-    if fast is not None and duplicates == "allow" and accumulate is None:
-        result = fast(data, indices, updates, out)
-        if result is not None:
-            return result
-    if accumulate is not None:
-        from . import accumulated
-
-        return accumulated.run(
-            _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique, accumulate
+    if accumulate is None:
+        result = fast.recall(
+            data, indices, updates, out, _SCATTER_ND, opset, None, reduction, threads, duplicates, unique, ""
         )
-    return dispatch.run(
-        _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique, key
+        return (
+            result
+            if result is not None
+            else dispatch.run(
+                _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique
+            )
+        )
+    from . import accumulated
+
+    return accumulated.run(
+        _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique, accumulate
     )
 
 
@@ -152,4 +144,9 @@ def scatter(
     """
     if isinstance(opset, int) and opset >= 11:
         warnings.warn("Scatter is deprecated since opset 11: use scatter_elements", DeprecationWarning, stacklevel=2)
-    return dispatch.run(_SCATTER, opset, axis, "none", data, indices, updates, out, threads, duplicates, unique)
+    result = fast.recall(data, indices, updates, out, _SCATTER, opset, axis, "none", threads, duplicates, unique, "")
+    return (
+        result
+        if result is not None
+        else dispatch.run(_SCATTER, opset, axis, "none", data, indices, updates, out, threads, duplicates, unique)
+    )

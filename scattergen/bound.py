@@ -78,21 +78,16 @@ def _resolved(arguments: Arguments, threads: int | None) -> Callable[[], Array] 
     to, start, at, by = (loader.untyped(loader.address(array)) for array in arrays)
     if in_place:
         start = NULL
-    invoke, invoke_bound, checked, scratch = loader.invoke, loader.invoke_bound, call.checked, call.scratch
+    invoke, checked, scratch, functions = loader.invoke, call.checked, call.scratch, loader.functions
+
+    def failed() -> Array:
+        raise dispatch.out_of_bounds(arguments)
 
     def run() -> Array:
-        if invoke(checked, to, start, at, by, scratch()) == -1:
-            return out
-        raise dispatch.out_of_bounds(arguments)
+        return out if invoke(checked, to, start, at, by, scratch()) == -1 else failed()
 
-    if invoke_bound is None or call.scratch_bytes:  # scratch is of the thread that calls
+    if functions is None or call.scratch_bytes:  # scratch is of the thread that calls
         return run
-    kept = loader.addresses(checked, to, start, at, by)
-    place = loader.number(kept)
-
-    def run_bound(_kept: object = (kept, call)) -> Array:
-        if invoke_bound(place) == -1:
-            return out
-        raise dispatch.out_of_bounds(arguments)
-
-    return run_bound
+    numbers = map(loader.number, (checked, to, start, at, by))
+    traffic = sum(array.nbytes for array in arrays)
+    return functions.bind_call(out, failed, (call, arguments), traffic, *numbers)

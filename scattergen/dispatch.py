@@ -1,6 +1,6 @@
 """Call → result: arrays are prepared, a plan is found, a kernel writes to a fresh array or to `out`.
 
-Small calls that repeat do not come here: `fast.py` has tables that `api` asks first.
+Small calls that repeat do not come here: `fast.py` has a table that `api` asks first.
 """
 
 from __future__ import annotations
@@ -46,28 +46,24 @@ def run(
     threads: int | None = None,
     duplicates: str = "allow",
     unique: bool = False,
-    key: fast.Key | None = None,
     mode: str = "",
 ) -> Array:
-    """Run one call; keep a fast plan under `key` where the arrays are of the kind that it serves."""
+    """Run one call; keep it for the next one where the arrays are such that `fast` serves them."""
+    attributes: tuple[Any, ...] | None = (op, opset, place, reduction, threads, duplicates, unique, mode)
     if duplicates != "allow" or not type(data) is type(indices) is type(updates) is np.ndarray:
-        key = None
-    if key is not None:
-        found = fast.find(key, data, indices, updates, out)
-        if found is not None:
-            return found
+        attributes = None
     arguments = arrays.prepare(op, opset, place, reduction, data, indices, updates, out, mode)
     arguments.unique = bool(unique)
     if duplicates != "allow":
         from . import checks
 
         checks.refuse_duplicates(arguments, duplicates)
-    result = execute(arguments, threads, key)
+    result = execute(arguments, threads, attributes)
     return result if out is None else out
 
 
-def execute(arguments: Arguments, threads: int | None, key: fast.Key | None = None) -> Array:
-    """Run checked arguments."""
+def execute(arguments: Arguments, threads: int | None, attributes: tuple[Any, ...] | None = None) -> Array:
+    """Run checked arguments; `attributes` are those under which the call may be kept."""
     if arguments.foreign:
         from . import moving
 
@@ -98,9 +94,9 @@ def execute(arguments: Arguments, threads: int | None, key: fast.Key | None = No
         raise out_of_bounds(arguments)
     assert status == -1, "a plan was called with addresses that it was not made for"
     as_guessed = in_place if out is data else kernel_copies  # not in place by way of another array
-    if key is not None and as_guessed and _all_contiguous(arguments) and not repeats.possible(arguments):
+    if attributes is not None and as_guessed and _all_contiguous(arguments) and not repeats.possible(arguments):
         caller.adopt(forget)
-        fast.keep(key, call, data, arguments.indices, arguments.updates, out)
+        fast.keep(call, data, arguments.indices, arguments.updates, out, attributes)
     if out is None:
         return target
     if target is not out:

@@ -1,11 +1,12 @@
-"""Small calls that repeat: a signature of C-ordered arrays → an allocation and one call of C.
+"""Small calls that repeat: the arrays and attributes of a call that was answered before → its result.
 
-Two tables. `recent` guesses from what is cheap to ask, and C looks whether the arrays are those of the guess;
-`plans` is asked where the guess was wrong, or where there is no caller module that could look.
+The caller module has a table of them in C (templates/python/caller.c). Where there is no such module, or where no
+GIL guards its table, a dictionary here does the same, and takes some microseconds longer.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,67 +15,83 @@ import numpy as np
 from . import loader
 from .arrays import Array
 from .loader import Call
+from .ops import Op
 from .plan import MOST_PLANS
 
 Fast = Callable[[Any, Any, Any, Any], Array | None]
-"""Serves one signature of C-ordered arrays (data, indices, updates, out); None for all others, which it does not
-touch, and for bad indices."""
+"""Serves C-ordered arrays of one kind (data, indices, updates, out); None for all others, which it does not touch,
+and for bad indices."""
 
-Key = tuple[Any, ...]
-"""The operator, the shape of `indices`, the attributes, whether `out` is given and is `data`: enough for a guess."""
+_TYPES = (Op, int, str, bool, type(None))
+"""Types of attributes that C compares: by identity, or by value where both are whole numbers or texts."""
 
-recent: dict[Key, Fast] = {}
-"""A key → what served it last; looks at all three arrays itself, in C. Empty where there is no caller module."""
+_plans: dict[tuple[Any, ...], Fast] = {}
+"""What the caller module's table holds, where that is not used."""
 
-plans: dict[tuple[Any, ...], Fast] = {}
-"""A key, and the types and shapes of three arrays → what serves them."""
+
+def _recall(data: Any, indices: Any, updates: Any, out: Any, *attributes: Any) -> Array | None:
+    try:
+        fast = _plans.get(_key(data, indices, updates, out, attributes))
+    except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
+        return None
+    return fast(data, indices, updates, out) if fast else None
+
+
+recall: Callable[..., Array | None] = _recall
+"""Return the result of a call like one that was kept, None for all others and for bad indices.
+
+Takes data, indices, updates and out, then the attributes in the order of `dispatch.run`.
+"""
 
 
 def forget() -> None:
-    """Empty both tables."""
-    recent.clear()
-    plans.clear()
+    """Drop all that was kept."""
+    global recall
+    recall = _recall
+    _plans.clear()
+    if loader.functions is not None:
+        loader.functions.forget()
 
 
-def find(key: Key, data: Array, indices: Array, updates: Array, out: Array | None) -> Array | None:
-    """Return the result of a call whose signature was seen before, None for all others and for bad indices."""
-    fast = plans.get((key, *_signature(data, indices, updates)))
-    result = fast(data, indices, updates, out) if fast else None
-    if fast and result is not None:
-        _guess(key, fast)
-    return result
-
-
-def keep(key: Key, call: Call, data: Array, indices: Array, updates: Array, out: Array | None) -> None:
-    """Serve C-ordered arrays of these types and shapes by `call` from now on."""
-    if out is not None and loader.invoke_into is None:
+def keep(
+    call: Call, data: Array, indices: Array, updates: Array, out: Array | None, attributes: tuple[Any, ...]
+) -> None:
+    """Serve C-ordered arrays like these by `call` from now on."""
+    global recall
+    attributes = tuple(int(one) if isinstance(one, np.integer) else one for one in attributes)
+    functions = loader.functions
+    if any(type(one) not in _TYPES for one in attributes) or (functions is None and out is not None):
         return
-    if len(plans) >= MOST_PLANS:
-        plans.clear()
-    fast = _fresh(call, data, indices, updates) if out is None else _into(call, data, indices, updates)
-    plans[(key, *_signature(data, indices, updates))] = fast
-    _guess(key, fast)
-
-
-def _guess(key: Key, fast: Fast) -> None:
-    if loader.invoke_arrays is None:
+    given = (data, indices, updates, out)
+    described = loader.described(call, call.pointer if out is None else call.checked)
+    if functions is not None and _one_at_a_time():
+        functions.remember(*described, *given, *attributes)
+        recall = functions.recall
         return
-    if len(recent) >= MOST_PLANS:
-        recent.clear()
-    recent[key] = fast
+    if len(_plans) >= MOST_PLANS:
+        _plans.clear()
+    served = _without_caller(call, data) if functions is None else functions.serve(*described, *given)
+    _plans[_key(*given, attributes)] = served
 
 
-def _signature(data: Array, indices: Array, updates: Array) -> tuple[Any, ...]:
-    return data.dtype, indices.dtype, updates.dtype, data.shape, indices.shape, updates.shape
+def _one_at_a_time() -> bool:
+    """Whether a GIL is there, which guards the table."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
-def _fresh(call: Call, data: Array, indices: Array, updates: Array) -> Fast:
+def _key(data: Any, indices: Any, updates: Any, out: Any, attributes: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (
+        data.dtype, indices.dtype, updates.dtype, data.shape, indices.shape, updates.shape, out is None, out is data,
+        *attributes, *map(type, attributes),
+    )  # fmt: skip
+
+
+def _without_caller(call: Call, data: Array) -> Fast:
     """Return what writes to arrays of its own."""
     shape, dtype, scratch = data.shape, data.dtype, call.scratch
-    empty, from_buffer, number = np.empty, loader.from_buffer, loader.number
-    invoke, invoke_arrays, invoke_arrays_with = loader.invoke, loader.invoke_arrays, loader.invoke_arrays_with
+    empty, from_buffer, invoke = np.empty, loader.from_buffer, loader.invoke
 
-    def without_caller(data: Any, indices: Any, updates: Any, _: Any) -> Array | None:
+    def fast(data: Any, indices: Any, updates: Any, _: Any) -> Array | None:
         out = empty(shape, dtype)
         try:
             pointers = from_buffer(out), from_buffer(data), from_buffer(indices), from_buffer(updates)
@@ -82,36 +99,4 @@ def _fresh(call: Call, data: Array, indices: Array, updates: Array) -> Fast:
             return None
         return out if invoke(call.pointer, *pointers, scratch()) == -1 else None
 
-    if invoke_arrays is None or invoke_arrays_with is None:
-        return without_caller
-    site = np.array(loader.site(call.pointer, (data, indices, updates)), np.int64)
-    kept = (call, data.dtype, indices.dtype, updates.dtype)
-
-    def fast(data: Any, indices: Any, updates: Any, _: Any, _kept: object = kept) -> Array | None:
-        out = empty(shape, dtype)
-        together = (site, out, data, indices, updates)
-        return out if invoke_arrays(id(together)) == -1 else None
-
-    def with_scratch(data: Any, indices: Any, updates: Any, _: Any, _kept: object = kept) -> Array | None:
-        out = empty(shape, dtype)
-        together = (site, out, data, indices, updates)
-        return out if invoke_arrays_with(id(together), number(scratch())) == -1 else None
-
-    return with_scratch if call.scratch_bytes else fast
-
-
-def _into(call: Call, data: Array, indices: Array, updates: Array) -> Fast:
-    """Return what writes to the caller's array, once every index is checked."""
-    invoke_into, number, scratch, needs_scratch = loader.invoke_into, loader.number, call.scratch, call.scratch_bytes
-    assert invoke_into is not None
-    site = np.array(loader.site(call.checked, (data, indices, updates)), np.int64)
-    kept = (call, data.dtype, indices.dtype, updates.dtype)
-
-    def into(data: Any, indices: Any, updates: Any, out: Any, _kept: object = kept) -> Array | None:
-        together = (site, out, data, indices, updates)
-        found: Array | None = (
-            out if invoke_into(id(together), number(scratch()) if needs_scratch else 0) == -1 else None
-        )
-        return found
-
-    return into
+    return fast

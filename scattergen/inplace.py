@@ -104,7 +104,7 @@ class Idiom:
             self.plans[key] = fast
 
     def _guess(self, guess: tuple[Any, ...] | None, fast: Fast) -> None:
-        if guess is not None and loader.invoke_into is not None:
+        if guess is not None and loader.functions is not None:
             self.recent[guess] = fast
 
     def arguments(self, a: Any, indices: Any, b: Any, axis: tuple[Any, ...]) -> Arguments:

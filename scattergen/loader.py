@@ -168,32 +168,18 @@ invoke: Invoke = _invoke_abi
 """Run a call: `invoke(call.pointer, out, data, indices, updates, scratch)`, each an address or NULL."""
 
 
-invoke_arrays: Callable[[int], int] | None = None
-"""Run a call on arrays that are looked at on the way: ``invoke_arrays(id((site, out, data, indices, updates)))``.
+class Functions(Record):
+    """What the caller module does for Python; templates/python/caller.c says how each is called."""
 
-Arrays that do not fit the numbers of `site` (an array of int64) are not touched, and the call returns `MISALIGNED`.
-None where there is no caller module.
-"""
-
-invoke_arrays_with: Callable[[int, int], int] | None = None
-"""The same with the address of scratch behind it."""
-
-invoke_into: Callable[[int, int], int] | None = None
-"""The same where `out` is the data itself or an array of its kind: nothing of it may be shared with the others."""
-
-invoke_bound: Callable[[int], int] | None = None
-"""Run a call on addresses that stand in memory: call, out, data, indices, updates. None as above."""
+    recall: Callable[..., Any]
+    remember: Callable[..., None]
+    forget: Callable[[], int]
+    serve: Callable[..., Callable[[Any, Any, Any, Any], Any]]
+    bind_call: Callable[..., Callable[[], Any]]
 
 
-def site(pointer: Any, arrays: tuple[Any, ...]) -> list[int]:
-    """Return the numbers that `invoke_arrays` compares arrays with: call, then type, bytes, rank and shape of each.
-
-    `pointer` is a call's. It and the arrays' dtypes must be kept, since the numbers hold their addresses.
-    """
-    numbers = [int(_abi.ffi.cast("intptr_t", pointer))]
-    for array in arrays:
-        numbers += [id(array.dtype), array.nbytes, array.ndim, *array.shape]
-    return numbers
+functions: Functions | None = None
+"""None where there is no caller module."""
 
 
 def number(pointer: Any) -> int:
@@ -201,9 +187,9 @@ def number(pointer: Any) -> int:
     return int(_abi.ffi.cast("uintptr_t", pointer))
 
 
-def addresses(*pointers: Any) -> Any:
-    """Return pointers in memory, one after the other; the pointers must be kept."""
-    return _abi.ffi.new("uintptr_t[]", [number(pointer) for pointer in pointers])
+def described(call: Call, pointer: Any) -> tuple[int, Call, Callable[[], int] | None]:
+    """Return a call as the caller module takes it: `pointer` is one of its two."""
+    return number(pointer), call, (lambda: number(call.scratch())) if call.scratch_bytes else None
 
 
 def has_caller() -> bool:
@@ -213,14 +199,14 @@ def has_caller() -> bool:
 
 def use_caller(path: AnyPath) -> None:
     """Send all further calls through the caller module at `path`."""
-    global invoke, invoke_arrays, invoke_arrays_with, invoke_into, invoke_bound
+    global invoke, functions
     import importlib.util
 
     spec = importlib.util.spec_from_file_location(CALLER, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found = module.lib
-    invoke_arrays, invoke_arrays_with = found.scattergen_invoke_arrays, found.scattergen_invoke_arrays_with
-    invoke_into, invoke_bound = found.scattergen_invoke_into, found.scattergen_invoke_bound
-    invoke = found.scattergen_invoke
+    found = list[Any]()
+    if module.lib.scattergen_functions(id(found)) != 0:
+        raise ImportError(f"{path} was built for another NumPy")
+    functions, invoke = Functions(*found), module.lib.scattergen_invoke

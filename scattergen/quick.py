@@ -108,17 +108,15 @@ def _invoking(
     A scalar that is the last one again is cast already. C looks at the arrays where there is a caller module, Python
     where there is none.
     """
-    dtype, scratch, number = arrays[0].dtype, call.scratch, loader.number
-    needs_scratch, invoke_into = call.scratch_bytes > 0, loader.invoke_into
-    site = np.array(loader.site(call.checked, arrays), np.int64)
+    dtype, functions = arrays[0].dtype, loader.functions
+    served = functions and functions.serve(*loader.described(call, call.checked), *arrays, arrays[0])
     like = tuple((array.dtype, array.shape) for array in arrays)  # keeps the dtypes, and no array
     last: tuple[Any, Any] = (None, None)
 
     def plain(a: Any, indices: Any, b: Any) -> bool:
-        if invoke_into is None:
+        if served is None:
             return _invoke(call, like, a, indices, b)
-        together = (site, a, a, indices, b)
-        return invoke_into(id(together), number(scratch()) if needs_scratch else 0) == -1
+        return served(a, indices, b, a) is not None
 
     def cast_first(a: Any, indices: Any, b: Any) -> bool:
         nonlocal last
@@ -138,7 +136,7 @@ def _invoking(
 
 
 def _invoke(call: loader.Call, like: tuple[tuple[Any, Any], ...], a: Any, indices: Any, b: Any) -> bool:
-    """Do what the caller module's ``invoke_into`` does."""
+    """Do what a site of the caller module does."""
     for one, (dtype, shape) in zip((a, indices, b), like, strict=True):
         if type(one) is not _ndarray or one.dtype != dtype or one.shape != shape:
             return False

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dispatch
-from .fast import Key, recent
+from . import dispatch, fast
 from .ops import OPS
 
 _OP = OPS["tensor_scatter"]
@@ -47,14 +46,11 @@ def tensor_scatter(
         IndexOutOfBounds (IndexError), ShapeError and SpecError (ValueError), DTypeError (TypeError).
 
     """
-    key: Key | None
-    try:
-        key = ("tensor", write_indices.shape, axis, mode, opset, threads, None if out is None else out is past_cache)
-        fast = recent.get(key)
-    except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
-        key = fast = None
-    if fast is not None:
-        result = fast(past_cache, write_indices, update, out)
-        if result is not None:
-            return result
-    return dispatch.run(_OP, opset, axis, "none", past_cache, write_indices, update, out, threads, key=key, mode=mode)
+    result = fast.recall(
+        past_cache, write_indices, update, out, _OP, opset, axis, "none", threads, "allow", False, mode
+    )
+    return (
+        result
+        if result is not None
+        else dispatch.run(_OP, opset, axis, "none", past_cache, write_indices, update, out, threads, mode=mode)
+    )

@@ -78,7 +78,7 @@ def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     dispatch.forget()
     if request.param == "no caller":
         monkeypatch.setattr(loader, "invoke", loader._invoke_abi)
-        monkeypatch.setattr(loader, "invoke_into", None)
+        monkeypatch.setattr(loader, "functions", None)
         monkeypatch.setattr(caller, "adopt", lambda then: None)
     elif not caller.make():
         pytest.skip("the caller module cannot be built here: no Python headers")

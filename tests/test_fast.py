@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gc
+import re
+import sys
+import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +15,13 @@ import pytest
 
 import scattergen
 from scattergen import caller, dispatch, fast, loader
+from scattergen.calls import arguments_of
+from scattergen.ops import OPS
+from scattergen.paths import templates
+
+(_WRITTEN,) = re.findall(r"PLACES = 1 << (\d+)", (templates() / "python" / "caller.c").read_text(encoding="utf-8"))
+PLACES = 1 << int(_WRITTEN)
+"""Sites of the caller module's table."""
 
 Arrays = tuple[Any, Any, Any]
 
@@ -153,7 +164,6 @@ def odd(data: Any, indices: Any, updates: Any) -> dict[str, Arrays]:
 def test_a_wrong_guess_is_noticed(name: str) -> None:
     given = arrays()
     call(*given)
-    assert len(fast.recent) == 1
     data, indices, updates = odd(*given)[name]
     if np.ndim(data) == 1:
         data = data.reshape(given[0].shape)
@@ -196,32 +206,172 @@ def test_plans_keep_what_they_compare_with() -> None:
         assert (call(*given) == expected(*given)).all()
 
 
-def test_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def recalled(data: Any, indices: Any, updates: Any, axis: Any = 0, reduction: Any = "add", opset: Any = 18) -> Any:
+    elements = OPS["scatter_elements"]
+    return fast.recall(data, indices, updates, None, elements, opset, axis, reduction, None, "allow", False, "")
+
+
+def test_the_table_is_bounded() -> None:
+    assert loader.functions is not None
+    for size in range(1, 2 * PLACES):
+        data, indices = np.zeros(size, np.int8), np.zeros(1, np.int64)
+        assert scattergen.scatter_elements(data, indices, data[:1] + 1, 0, "add")[0] == 1
+    assert PLACES // 2 < loader.functions.forget() <= PLACES
+    assert loader.functions.forget() == 0
+
+
+def test_the_dictionary_is_bounded(monkeypatch: pytest.MonkeyPatch, without_table: None) -> None:
     monkeypatch.setattr(fast, "MOST_PLANS", 8)
     for size in range(1, 40):
         data, indices = np.zeros(size), np.zeros(size, np.int64)
         assert scattergen.scatter_elements(data, indices, data + 1, 0, "add")[0] == size
-        assert len(fast.recent) <= 8 and len(fast.plans) <= 8
+        assert 0 < len(fast._plans) <= 8
+
+
+@pytest.mark.parametrize("axis", [np.int64(0), np.int8(0), int("0")])
+@pytest.mark.parametrize("reduction", ["".join("add"), "add"])
+def test_attributes_are_equal_by_value(axis: Any, reduction: str) -> None:
+    given = arrays()
+    call(*given)
+    assert (recalled(*given, axis, reduction) == expected(*given)).all()
+    call(*given, opset=1000 - 984)
+    assert (recalled(*given, axis, reduction, 1000 - 984) == expected(*given)).all()
+
+
+@pytest.mark.parametrize(
+    "wrong", [0.0, False, np.float64(0), np.bool_(False), "0", b"0", None, [], np.array(0), -4, 1 << 70]
+)
+def test_attributes_of_other_types_are_others(wrong: Any) -> None:
+    given = arrays()
+    call(*given)
+    assert recalled(*given, wrong) is None
+    assert recalled(*given, 0, wrong) is None
+    assert recalled(*given, 0, "add", wrong) is None
+
+
+@pytest.mark.parametrize("axis", [0.0, np.float64(0)])
+def test_a_float_for_an_axis_is_refused_again(axis: Any) -> None:
+    given = arrays()
+    call(*given)
+    for _ in range(2):
+        with pytest.raises((TypeError, ValueError), match="axis"):
+            scattergen.scatter_elements(*given, axis, "add")
+
+
+def test_a_whole_number_of_numpys_is_kept(nobody_else: Callable[[], None]) -> None:
+    given = arrays()
+    scattergen.scatter_elements(*given, np.int64(0), "add")
+    nobody_else()
+    assert (scattergen.scatter_elements(*given, np.int64(0), "add") == expected(*given)).all()
+    assert (call(*given) == expected(*given)).all()
+
+
+def test_what_is_no_call_is_refused() -> None:
+    """The functions are for this package alone; the wrong arguments raise, and do no harm."""
+    functions = loader.functions
+    assert functions is not None
+    data, indices, updates = arrays()
+    assert functions.recall() is None and functions.recall(1, 2, 3, 4) is None
+    for function in (functions.remember, functions.serve, functions.bind_call):
+        with pytest.raises(TypeError):
+            function()
+    for wrong in (None, "", 0.5):
+        with pytest.raises(TypeError):
+            functions.remember(wrong, None, None, data, indices, updates, None)
+    with pytest.raises(TypeError, match="arrays"):
+        functions.remember(1, None, None, data, [], updates, None)
+    with pytest.raises(TypeError):
+        functions.bind_call(None, None, None, 1, 1, 1, "", 1, 1)
+
+
+def test_nothing_is_leaked() -> None:
+    """Sites that go take what they kept with them."""
+    functions = loader.functions
+    assert functions is not None
+
+    class Owner:
+        pass
+
+    data, indices, updates = arrays()
+    dtype = np.dtype("float32", metadata={"of": "this test"})
+    data = data.astype(dtype)
+    owner, before = Owner(), sys.getrefcount(dtype)
+    gone = weakref.ref(owner)
+    for number in range(3 * PLACES):
+        functions.remember(1, owner, None, data, indices, updates, None, number)
+    sites = [functions.serve(1, owner, None, data, indices, updates, None) for _ in range(100)]
+    sites += [functions.bind_call(data, owner, owner, 1, 1, 0, 0, 0, 0) for _ in range(100)]
+    with pytest.raises(TypeError):
+        functions.remember("", owner, None, data, indices, updates, None)
+    functions.forget()
+    del sites, owner
+    assert gone() is None
+    assert sys.getrefcount(dtype) == before
+    assert sys.getrefcount(data) == 2
 
 
 def test_scratch_is_handed_over(nobody_else: Callable[[], None]) -> None:
     data = np.zeros((64, 2048), np.float16)
     indices = np.zeros((64, 2048), np.int64)
+    arguments, threads = arguments_of("test", scattergen.scatter_elements, data, indices, data + 1, 1, "add", threads=1)
+    planned = dispatch.planned(arguments, threads)[0].call
+    assert planned is not None and planned.scratch_bytes, "choose shapes whose kernel has scratch"
     first = scattergen.scatter_elements(data, indices, data + 1, 1, "add", threads=1)
-    key = ("elements", indices.shape, 1, "add", 18, 1, False, None)
-    served = fast.recent.get(key)
-    assert served is not None and served.__name__ == "with_scratch", "choose shapes whose kernel has scratch"
     nobody_else()
     assert (scattergen.scatter_elements(data, indices, data + 1, 1, "add", threads=1) == first).all()
 
 
+def test_a_forgotten_call_may_be_running() -> None:
+    """Its site is freed while the kernel is under way, and it ends as if nothing had happened."""
+    functions = loader.functions
+    assert functions is not None
+    data, indices = np.zeros(1 << 20, np.float32), np.zeros(1 << 20, np.int64)
+    scattergen.scatter_elements(data, indices, data + 1, 0, "add", threads=1)
+    stop = threading.Event()
+
+    def forget() -> None:
+        while not stop.wait(0.0005):
+            functions.forget()
+
+    other = threading.Thread(target=forget)
+    other.start()
+    try:
+        for _ in range(20):
+            assert scattergen.scatter_elements(data, indices, data + 1, 0, "add", threads=1)[0] == 1 << 20
+    finally:
+        stop.set()
+        other.join()
+
+
+@pytest.fixture
+def without_table(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As where no GIL guards the table: each kept call is looked at by C, and found by a dictionary."""
+    monkeypatch.setattr(fast, "_one_at_a_time", lambda: False)
+    fast.forget()
+    yield
+    fast.forget()
+
+
+@pytest.mark.parametrize("out", ["fresh", "in place", "another"])
+def test_without_a_gil_the_same_answers(out: str, without_table: None, nobody_else: Callable[[], None]) -> None:
+    data, indices, updates = given = arrays()
+    into = {"fresh": None, "in place": data, "another": np.empty_like(data)}[out]
+    call(*given, out=into)
+    assert len(fast._plans) == 1
+    nobody_else()
+    want = expected(*given)
+    assert (call(*given, out=into) == want).all()
+    assert fast._recall([], indices, updates, None) is None and fast._recall(data, indices, updates, None, []) is None
+
+
 def test_without_a_caller_module_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("invoke_arrays", "invoke_arrays_with", "invoke_bound"):
-        monkeypatch.setattr(loader, name, None)
+    monkeypatch.setattr(loader, "functions", None)
+    monkeypatch.setattr(loader, "invoke", loader._invoke_abi)
+    fast.forget()
     given = arrays()
     for _ in range(3):
         assert (call(*given) == expected(*given)).all()
-    assert not fast.recent and len(fast.plans) == 1
+    assert len(fast._plans) == 1
     for name, odd_ones in odd(*given).items():
         if name not in ("a masked array", "no alignment"):
             data, indices, updates = odd_ones
