@@ -57,12 +57,10 @@ def scatter_elements(
         result = fast.recall(
             data, indices, updates, out, _SCATTER_ELEMENTS, opset, axis, reduction, threads, duplicates, unique, ""
         )
-        return (
-            result
-            if result is not None
-            else dispatch.run(
-                _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique
-            )
+        if result is not None:
+            return result
+        return dispatch.run(
+            _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique
         )
     from . import accumulated
 
@@ -112,12 +110,10 @@ def scatter_nd(
         result = fast.recall(
             data, indices, updates, out, _SCATTER_ND, opset, None, reduction, threads, duplicates, unique, ""
         )
-        return (
-            result
-            if result is not None
-            else dispatch.run(
-                _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique
-            )
+        if result is not None:
+            return result
+        return dispatch.run(
+            _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique
         )
     from . import accumulated
 
@@ -145,8 +141,6 @@ def scatter(
     if isinstance(opset, int) and opset >= 11:
         warnings.warn("Scatter is deprecated since opset 11: use scatter_elements", DeprecationWarning, stacklevel=2)
     result = fast.recall(data, indices, updates, out, _SCATTER, opset, axis, "none", threads, duplicates, unique, "")
-    return (
-        result
-        if result is not None
-        else dispatch.run(_SCATTER, opset, axis, "none", data, indices, updates, out, threads, duplicates, unique)
-    )
+    if result is not None:
+        return result
+    return dispatch.run(_SCATTER, opset, axis, "none", data, indices, updates, out, threads, duplicates, unique)

@@ -25,6 +25,7 @@ int64_t scattergen_invoke(const void *call, void *out, const void *data, const v
 int64_t scattergen_functions(uintptr_t list);
 """
 
+_PARTS = ("call", "site", "table", "bound", "functions")
 _tried = False
 
 
@@ -78,7 +79,8 @@ def _include_dirs() -> list[str]:
 
 
 def _text() -> str:
-    return content(os.path.join(template_folder(), "python", "caller.c")).decode()
+    folder = os.path.join(template_folder(), "python")
+    return "\n".join(content(os.path.join(folder, f"{part}.c")).decode() for part in _PARTS)
 
 
 def _recipe() -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, caller, dispatch, lower, machine, plan
+from . import arrays, caller, dispatch, fast, lower, machine, plan
 from .arrays import Arguments
 from .bound import Bound
 from .errors import DTypeError, ShapeError, SpecError
@@ -41,7 +41,12 @@ class Kernel:
         self, data: Any, indices: Any, updates: Any, *, out: Any = None, threads: int | None = None
     ) -> np.ndarray[Any, Any]:
         """Return what the operator gives; arguments and exceptions are those of `scatter_elements` and `scatter_nd`."""
-        return dispatch.execute(self._prepare(data, indices, updates, out), threads)
+        result = fast.recall(data, indices, updates, out, self.spec, threads)
+        if result is not None:
+            return result
+        plain = type(data) is type(indices) is type(updates) is np.ndarray
+        keep = fast.keeper(self.spec, threads) if plain else None
+        return dispatch.execute(self._prepare(data, indices, updates, out), threads, keep)
 
     def bind(self, data: Any, indices: Any, updates: Any, out: Any = None, *, threads: int | None = None) -> Bound:
         """Return the call bound to its arrays, to be run in a loop; without `out` one is made."""

@@ -14,6 +14,7 @@ import numpy as np
 from . import addressing, arrays, caller, dtypes, fast, loader, packing, plan, repeats
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
+from .fast import Keep
 from .loader import NULL
 from .ops import Op
 from .plan import Plan
@@ -49,21 +50,26 @@ def run(
     mode: str = "",
 ) -> Array:
     """Run one call; keep it for the next one where the arrays are such that `fast` serves them."""
-    attributes: tuple[Any, ...] | None = (op, opset, place, reduction, threads, duplicates, unique, mode)
-    if duplicates != "allow" or not type(data) is type(indices) is type(updates) is np.ndarray:
-        attributes = None
+    keep: Keep | None = None
+    if duplicates == "allow" and type(data) is type(indices) is type(updates) is np.ndarray:
+        keep = fast.keeper(op, opset, place, reduction, threads, duplicates, unique, mode)
     arguments = arrays.prepare(op, opset, place, reduction, data, indices, updates, out, mode)
     arguments.unique = bool(unique)
     if duplicates != "allow":
         from . import checks
 
         checks.refuse_duplicates(arguments, duplicates)
-    result = execute(arguments, threads, attributes)
+    result = execute(arguments, threads, keep)
     return result if out is None else out
 
 
-def execute(arguments: Arguments, threads: int | None, attributes: tuple[Any, ...] | None = None) -> Array:
-    """Run checked arguments; `attributes` are those under which the call may be kept."""
+def execute(
+    arguments: Arguments, threads: int | None, keep: Keep | None = None, *, same_indices: bool = False
+) -> Array:
+    """Run checked arguments; hand the call to `keep` where it serves all calls on arrays like these.
+
+    `same_indices` says that in all of them the indices have the values of these.
+    """
     if arguments.foreign:
         from . import moving
 
@@ -71,7 +77,8 @@ def execute(arguments: Arguments, threads: int | None, attributes: tuple[Any, ..
     if arguments.updates.size == 0:
         return _without_updates(arguments)
     target, in_place = target_of(arguments)
-    arguments = repeats.collapse(packing.pack(arguments, target))
+    read = packing.pack(arguments, target)
+    arguments = repeats.collapse(read)
     data, out = arguments.data, arguments.out
     kernel_copies = not in_place and same_memory_order(data, target, out)
     found = plan.plan(arguments, target, kernel_copies, threads)
@@ -94,9 +101,9 @@ def execute(arguments: Arguments, threads: int | None, attributes: tuple[Any, ..
         raise out_of_bounds(arguments)
     assert status == -1, "a plan was called with addresses that it was not made for"
     as_guessed = in_place if out is data else kernel_copies  # not in place by way of another array
-    if attributes is not None and as_guessed and _all_contiguous(arguments) and not repeats.possible(arguments):
+    if keep is not None and as_guessed and _as_given(read) and (same_indices or not repeats.possible(read)):
         caller.adopt(forget)
-        fast.keep(call, data, arguments.indices, arguments.updates, out, attributes)
+        keep(call, data, read.indices, read.updates, out)
     if out is None:
         return target
     if target is not out:
@@ -149,12 +156,10 @@ def same_memory_order(data: Array, target: Array, out: Array | None) -> bool:
     )
 
 
-def _all_contiguous(arguments: Arguments) -> bool:
-    out = arguments.data if arguments.out is None else arguments.out
-    return not arguments.copies and all(
-        array.flags.c_contiguous and array.flags.aligned
-        for array in (arguments.data, arguments.indices, arguments.updates, out)
-    )
+def _as_given(arguments: Arguments) -> bool:
+    """Whether a kernel gets the very arrays of the call, with nothing about them that only their addresses tell."""
+    arrays = (arguments.data, arguments.indices, arguments.updates)
+    return not arguments.copies and all(array.flags.aligned for array in arrays)
 
 
 def planned(arguments: Arguments, threads: int | None) -> tuple[Plan, Arguments]:

@@ -1,6 +1,6 @@
 """Small calls that repeat: the arrays and attributes of a call that was answered before → its result.
 
-The caller module has a table of them in C (templates/python/caller.c). Where there is no such module, or where no
+The caller module has a table of them in C (templates/python/table.c). Where there is no such module, or where no
 GIL guards its table, a dictionary here does the same, and takes some microseconds longer.
 """
 
@@ -14,15 +14,19 @@ import numpy as np
 
 from . import loader
 from .arrays import Array
-from .loader import Call
+from .loader import NULL, Call
 from .ops import Op
 from .plan import MOST_PLANS
+from .spec import OpSpec
 
 Fast = Callable[[Any, Any, Any, Any], Array | None]
-"""Serves C-ordered arrays of one kind (data, indices, updates, out); None for all others, which it does not touch,
-and for bad indices."""
+"""Serves arrays of one kind (data, indices, updates, out); None for all others, which it does not touch, and for bad
+indices."""
 
-_TYPES = (Op, int, str, bool, type(None))
+Keep = Callable[[Call, Array, Array, Array, Array | None], None]
+"""Takes a call and the arrays (data, indices, updates, out) that it served, and serves others like them by it."""
+
+_TYPES = (Op, OpSpec, int, str, bool, type(None))
 """Types of attributes that C compares: by identity, or by value where both are whole numbers or texts."""
 
 _plans: dict[tuple[Any, ...], Fast] = {}
@@ -31,7 +35,7 @@ _plans: dict[tuple[Any, ...], Fast] = {}
 
 def _recall(data: Any, indices: Any, updates: Any, out: Any, *attributes: Any) -> Array | None:
     try:
-        fast = _plans.get(_key(data, indices, updates, out, attributes))
+        fast = _plans.get(key(data, indices, updates, out, *attributes))
     except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
         return None
     return fast(data, indices, updates, out) if fast else None
@@ -40,38 +44,53 @@ def _recall(data: Any, indices: Any, updates: Any, out: Any, *attributes: Any) -
 recall: Callable[..., Array | None] = _recall
 """Return the result of a call like one that was kept, None for all others and for bad indices.
 
-Takes data, indices, updates and out, then the attributes in the order of `dispatch.run`.
+Takes data, indices, updates and out, then the attributes as `keeper` got them.
 """
 
 
 def forget() -> None:
     """Drop all that was kept."""
     global recall
-    recall = _recall
+    recall = loader.functions.recall if loader.functions is not None and _one_at_a_time() else _recall
     _plans.clear()
     if loader.functions is not None:
         loader.functions.forget()
 
 
-def keep(
+def keeper(*attributes: Any) -> Keep:
+    """Return what keeps a call for `recall` with these attributes."""
+    return lambda call, data, indices, updates, out: _keep(call, data, indices, updates, out, attributes)
+
+
+def _keep(
     call: Call, data: Array, indices: Array, updates: Array, out: Array | None, attributes: tuple[Any, ...]
 ) -> None:
-    """Serve C-ordered arrays like these by `call` from now on."""
     global recall
     attributes = tuple(int(one) if isinstance(one, np.integer) else one for one in attributes)
-    functions = loader.functions
-    if any(type(one) not in _TYPES for one in attributes) or (functions is None and out is not None):
+    if any(type(one) not in _TYPES for one in attributes):
         return
-    given = (data, indices, updates, out)
-    described = loader.described(call, call.pointer if out is None else call.checked)
-    if functions is not None and _one_at_a_time():
-        functions.remember(*described, *given, *attributes)
-        recall = functions.recall
+    pointer, given = call.pointer if out is None else call.checked, (data, indices, updates, out)
+    if loader.functions is not None and _one_at_a_time():
+        loader.functions.remember(*loader.described(call, pointer), *given, *attributes)
+        recall = loader.functions.recall
         return
-    if len(_plans) >= MOST_PLANS:
-        _plans.clear()
-    served = _without_caller(call, data) if functions is None else functions.serve(*described, *given)
-    _plans[_key(*given, attributes)] = served
+    served = serving(call, pointer, data, indices, updates, out)
+    if served is not None:
+        if len(_plans) >= MOST_PLANS:
+            _plans.clear()
+        _plans[key(*given, *attributes)] = served
+
+
+def serving(call: Call, pointer: Any, data: Array, indices: Array, updates: Array, out: Array | None) -> Fast | None:
+    """Return what serves arrays like these by a call, one of whose pointers is `pointer`; None where nothing does.
+
+    With a caller module it looks at the arrays; without one whoever asks it has to know that they are like these.
+    """
+    if loader.functions is not None:
+        return loader.functions.serve(*loader.described(call, pointer), data, indices, updates, out)
+    if out is data or (out is None and data.flags.c_contiguous):
+        return _without_caller(call, pointer, data, out)
+    return None
 
 
 def _one_at_a_time() -> bool:
@@ -79,24 +98,27 @@ def _one_at_a_time() -> bool:
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
-def _key(data: Any, indices: Any, updates: Any, out: Any, attributes: tuple[Any, ...]) -> tuple[Any, ...]:
+def key(data: Any, indices: Any, updates: Any, out: Any, *attributes: Any) -> tuple[Any, ...]:
+    """Return all that makes calls alike; AttributeError where there is something else than arrays."""
     return (
-        data.dtype, indices.dtype, updates.dtype, data.shape, indices.shape, updates.shape, out is None, out is data,
-        *attributes, *map(type, attributes),
+        data.dtype, indices.dtype, updates.dtype, data.shape, indices.shape, updates.shape,
+        data.strides, indices.strides, updates.strides, out is None, out is data, *attributes, *map(type, attributes),
     )  # fmt: skip
 
 
-def _without_caller(call: Call, data: Array) -> Fast:
-    """Return what writes to arrays of its own."""
+def _without_caller(call: Call, pointer: Any, data: Array, out: Array | None) -> Fast:
     shape, dtype, scratch = data.shape, data.dtype, call.scratch
-    empty, from_buffer, invoke = np.empty, loader.from_buffer, loader.invoke
+    address, invoke, empty, may_share = loader.address, loader.invoke, np.empty, np.may_share_memory
 
-    def fast(data: Any, indices: Any, updates: Any, _: Any) -> Array | None:
+    def fresh(data: Any, indices: Any, updates: Any, _: Any) -> Array | None:
         out = empty(shape, dtype)
-        try:
-            pointers = from_buffer(out), from_buffer(data), from_buffer(indices), from_buffer(updates)
-        except ValueError:  # not C-contiguous
-            return None
-        return out if invoke(call.pointer, *pointers, scratch()) == -1 else None
+        status = invoke(pointer, address(out), address(data), address(indices), address(updates), scratch())
+        return out if status == -1 else None
 
-    return fast
+    def inside(data: Any, indices: Any, updates: Any, _: Any) -> Array | None:
+        if not data.flags.writeable or may_share(data, indices) or may_share(data, updates):
+            return None
+        status = invoke(pointer, address(data), NULL, address(indices), address(updates), scratch())
+        return data if status == -1 else None
+
+    return fresh if out is None else inside

@@ -3,7 +3,7 @@
 A library is opened through an out-of-line ABI module (`_abi.py`, generated from the header by
 `tools/regenerate.py`; importing it costs 0.5 ms where an in-line `cdef` costs 16). Calls go through a
 *caller*: a small API-mode module that cffi writes and our own compiler builds, once per Python; it
-saves some 200 ns a call and is not needed, so that until it is there (or where it cannot be built)
+makes small calls quicker and is not needed, so that until it is there (or where it cannot be built)
 the same calls go through the ABI module.
 """
 
@@ -169,7 +169,7 @@ invoke: Invoke = _invoke_abi
 
 
 class Functions(Record):
-    """What the caller module does for Python; templates/python/caller.c says how each is called."""
+    """What the caller module does for Python; templates/python says how each is called."""
 
     recall: Callable[..., Any]
     remember: Callable[..., None]

@@ -9,22 +9,23 @@ them: int32 where the sizes allow, wrapped to be positive, packed, and once wher
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from . import arrays, bounds, dispatch, loader
-from .arrays import Arguments, Array
+from . import arrays, bounds, dispatch, fast, loader
+from .arrays import Array
 from .checks import addressed
 from .errors import ShapeError
-from .loader import NULL
+from .loader import Call
 from .ops import OPS, Op
 
 _MOST_NARROW = 2**31
 """The sizes whose indices all fit int32."""
 
-Fast = Callable[[Any, Any, bool], Array | None]
+_MOST_KEPT = 64
+"""Kinds of arrays that a `Prepared` knows; when there are more, all are forgotten and made again as they come."""
 
 
 class Prepared:
@@ -32,11 +33,12 @@ class Prepared:
 
     __slots__ = (
         "__weakref__",
-        "_fast",
         "_indices",
+        "_kept",
         "_op",
         "_opset",
         "_place",
+        "_recent",
         "_reduction",
         "_shape",
         "_threads",
@@ -55,13 +57,17 @@ class Prepared:
         unique: bool,
     ) -> None:
         self._op, self._opset, self._place, self._indices = op, opset, place, indices
-        self._threads, self._unique, self._fast = threads, unique, dict[Any, Fast]()
+        self._threads, self._unique = threads, unique
+        self._kept: dict[tuple[Any, ...], fast.Fast] = {}
+        """All that makes calls alike → what serves them."""
+        self.forget()
         self._reduction, self._shape = reduction, shape
         dispatch.dependents.add(self)
 
     def forget(self) -> None:
         """Drop what depends on the number of threads; it is made again by the next call."""
-        self._fast.clear()
+        self._kept.clear()
+        self._recent: list[fast.Fast] = [_nobody] * 3
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -85,60 +91,46 @@ class Prepared:
 
         Any type of elements will do. Raise `ShapeError` (ValueError) or `DTypeError` (TypeError).
         """
-        in_place = out is data
-        if (out is None or in_place) and type(data) is type(updates) is np.ndarray:
-            fast = self._fast.get(data.dtype)
-            if fast is not None and data.shape == self._shape:
-                result = fast(data, updates, in_place)
-                if result is not None:
-                    return result
-        return self._run(data, updates, out)
+        result = self._recent[_kind(data, out)](data, self._indices, updates, out)
+        return self._run(data, updates, out) if result is None else result
 
     def _run(self, data: Any, updates: Any, out: Any) -> Array:
+        plain = type(data) is type(updates) is np.ndarray
+        if plain:
+            served = self._kept.get(fast.key(data, self._indices, updates, out))
+            result = served(data, self._indices, updates, out) if served else None
+            if served and result is not None:
+                self._guess(served, data, out)
+                return result
         arguments = arrays.prepare(
             self._op, self._opset, self._place, self._reduction, data, self._indices, updates, out
         )
         if arguments.data.shape != self._shape:
             raise ShapeError(f"{self._op}: data has shape {arguments.data.shape}, was prepared for {self._shape}")
         arguments.checked, arguments.unique = True, self._unique
-        result = dispatch.execute(arguments, self._threads)
-        if arguments.data.dtype not in self._fast and arguments.updates.size and not arguments.foreign:
-            self._keep_fast(arguments)
+        result = dispatch.execute(arguments, self._threads, self._keep if plain else None, same_indices=True)
         return result if out is None else out
 
-    def _keep_fast(self, arguments: Arguments) -> None:
-        """Keep the call for arrays of this type that lie in C order, as most do."""
-        dtype, shape, updates_shape = arguments.data.dtype, self._shape, arguments.updates.shape
-        if not dtype.isnative:
+    def _keep(self, call: Call, data: Array, indices: Array, updates: Array, out: Array | None) -> None:
+        served = fast.serving(call, call.pointer, data, indices, updates, out)
+        if served is None:
             return
-        data, updates = np.empty(shape, dtype), np.empty(updates_shape, dtype)
-        calls = []
-        for out in (None, data):
-            plain = Arguments(arguments.spec, data, self._indices, updates, out, [], checked=True, unique=self._unique)
-            calls.append(dispatch.planned(plain, self._threads)[0].call)
-        fresh, within = calls
-        if fresh is None or within is None:
-            return
-        address, empty, from_buffer = loader.address(self._indices), np.empty, loader.from_buffer
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        self._kept[fast.key(data, indices, updates, out)] = served
+        self._guess(served, data, out)
 
-        def fast(data: Any, updates: Any, in_place: bool) -> Array | None:
-            if updates.dtype != dtype or updates.shape != updates_shape:
-                return None
-            try:
-                if not in_place:
-                    call, out, start = fresh, empty(shape, dtype), from_buffer(data)
-                elif data.flags.writeable and not np.may_share_memory(data, updates):
-                    call, out, start = within, data, NULL
-                else:
-                    return None
-                status = loader.invoke(
-                    call.pointer, from_buffer(out), start, address, from_buffer(updates), call.scratch()
-                )
-            except ValueError:  # not C-contiguous
-                return None
-            return out if status == -1 else None  # else an address that is no multiple of its element's size
+    def _guess(self, served: fast.Fast, data: Any, out: Any) -> None:
+        if loader.functions is not None:  # it looks at the arrays by itself
+            self._recent[_kind(data, out)] = served
 
-        self._fast[dtype] = fast
+
+def _kind(data: Any, out: Any) -> int:
+    return 0 if out is None else 1 if out is data else 2
+
+
+def _nobody(*_: Any) -> None:
+    """Serve no call."""
 
 
 def prepare(

@@ -49,8 +49,6 @@ def tensor_scatter(
     result = fast.recall(
         past_cache, write_indices, update, out, _OP, opset, axis, "none", threads, "allow", False, mode
     )
-    return (
-        result
-        if result is not None
-        else dispatch.run(_OP, opset, axis, "none", past_cache, write_indices, update, out, threads, mode=mode)
-    )
+    if result is not None:
+        return result
+    return dispatch.run(_OP, opset, axis, "none", past_cache, write_indices, update, out, threads, mode=mode)

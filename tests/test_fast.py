@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import layouts
 import numpy as np
 import pytest
 
@@ -19,11 +20,12 @@ from scattergen.calls import arguments_of
 from scattergen.ops import OPS
 from scattergen.paths import templates
 
-(_WRITTEN,) = re.findall(r"PLACES = 1 << (\d+)", (templates() / "python" / "caller.c").read_text(encoding="utf-8"))
+(_WRITTEN,) = re.findall(r"PLACES = 1 << (\d+)", (templates() / "python" / "table.c").read_text(encoding="utf-8"))
 PLACES = 1 << int(_WRITTEN)
 """Sites of the caller module's table."""
 
 Arrays = tuple[Any, Any, Any]
+Lay = Callable[[Any], Any]
 
 
 @pytest.fixture(autouse=True)
@@ -135,6 +137,68 @@ def test_tuples_are_fast_too(nobody_else: Callable[[], None]) -> None:
     nobody_else()
     assert (scattergen.scatter_nd(data, indices, updates, "add") == first).all()
     assert first[3].tolist() == [6, 8, 10]
+
+
+OUTS = ["fresh", "in place", "another"]
+READ = [layouts.plain, layouts.fortran, layouts.strided, layouts.negative, layouts.read_only, layouts.broadcast]
+
+
+def output(form: str, data: Any) -> Any:
+    """Return what `out` is in a form of call."""
+    return {"fresh": None, "in place": data, "another": np.empty_like(data)}[form]
+
+
+@pytest.mark.parametrize("out", OUTS)
+@pytest.mark.parametrize("lay_data", [layouts.plain, layouts.fortran, layouts.strided, layouts.negative])
+@pytest.mark.parametrize("lay_indices", READ)
+@pytest.mark.parametrize("lay_updates", READ)
+def test_any_strides_are_fast(
+    out: str, lay_data: Lay, lay_indices: Lay, lay_updates: Lay, nobody_else: Callable[[], None]
+) -> None:
+    if lay_data in (layouts.strided, layouts.negative) and out != "in place":
+        return  # the kernel does not copy data with gaps, and a fresh result has none
+    given = arrays()
+    laid = lay_data(given[0]), lay_indices(given[1]), lay_updates(given[2])
+    first = call(*laid, out=output(out, laid[0]))
+    nobody_else()
+    random = np.random.default_rng(1)
+    for _ in range(3):
+        data, updates = (random.integers(-9, 9, one.shape).astype(np.float32) for one in (given[0], given[2]))
+        laid = lay_data(data), lay_indices(random.integers(-3, 3, (2, 4))), lay_updates(updates)
+        want = expected(*laid)
+        found = call(*laid, out=output(out, laid[0]))
+        assert (found == want).all() and found.strides == first.strides and found.flags.owndata == first.flags.owndata
+
+
+def test_strides_of_an_output_are_looked_at() -> None:
+    data, indices, updates = arrays()
+    call(data, indices, updates, out=np.empty_like(data))
+    for lay in (layouts.fortran, layouts.strided, layouts.negative):
+        out = lay(np.full_like(data, -1))
+        assert call(data, indices, updates, out=out) is out and (out == expected(data, indices, updates)).all()
+        data = lay(data)
+        assert (call(data, indices, updates, out=data) == out).all()
+        data = arrays()[0]
+
+
+def test_an_output_between_the_rows_of_another() -> None:
+    """Their memory interleaves; a view that begins in front of its address ends where another begins."""
+    room = np.zeros((8, 4), np.float32)
+    data, indices, updates = arrays()
+    for view in (room[0:6:2], room[5::-2], room[2::-1], room[:3]):
+        view[...] = data
+        for other in (room[1:7:2], room[3:8:2], room[3:6], room[7:4:-1]):
+            values = room[other_rows(room, other)].copy()
+            want = expected(view.copy(), indices, updates)
+            for _ in range(2):
+                view[...] = data
+                assert (call(view, indices, updates, out=other) == want).all()
+            room[other_rows(room, other)] = values
+
+
+def other_rows(room: Any, view: Any) -> list[int]:
+    start = (view.ctypes.data - room.ctypes.data) // room.strides[0]
+    return [start + row * view.strides[0] // room.strides[0] for row in range(len(view))]
 
 
 def odd(data: Any, indices: Any, updates: Any) -> dict[str, Arrays]:
@@ -352,10 +416,10 @@ def without_table(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     fast.forget()
 
 
-@pytest.mark.parametrize("out", ["fresh", "in place", "another"])
+@pytest.mark.parametrize("out", OUTS)
 def test_without_a_gil_the_same_answers(out: str, without_table: None, nobody_else: Callable[[], None]) -> None:
     data, indices, updates = given = arrays()
-    into = {"fresh": None, "in place": data, "another": np.empty_like(data)}[out]
+    into = output(out, data)
     call(*given, out=into)
     assert len(fast._plans) == 1
     nobody_else()

@@ -1,0 +1,106 @@
+/* The table: sites by their arrays. A site lies in one of the WAYS places from its home on; the newest takes the
+ * home of one that has to go. */
+enum { PLACES = 1 << 12, WAYS = 8 };
+
+static struct site *table[PLACES];
+
+static size_t home_of(PyObject *const *given)
+{
+    uint64_t hash = (uint64_t)kind_of_output(given);
+    for (int i = 0; i < ARRAYS; i++) {
+        PyArrayObject *array = (PyArrayObject *)given[i];
+        hash = (hash ^ (uintptr_t)PyArray_DESCR(array)) * UINT64_C(0x9E3779B97F4A7C15);
+        for (int dim = 0; dim < PyArray_NDIM(array); dim++)
+            hash = (hash ^ (uint64_t)PyArray_DIM(array, dim)) * UINT64_C(0x9E3779B97F4A7C15);
+        for (int dim = 0; !PyArray_IS_C_CONTIGUOUS(array) && dim < PyArray_NDIM(array); dim++)
+            hash = (hash ^ (uint64_t)PyArray_STRIDE(array, dim)) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+    }
+    return (size_t)(hash % PLACES);
+}
+
+/* Whether an attribute is the one of a site: the same object, or the same text or whole number. */
+static int same(PyObject *kept, PyObject *given)
+{
+    if (kept == given)
+        return 1;
+    if (PyUnicode_CheckExact(kept) && PyUnicode_CheckExact(given))
+        return PyUnicode_Compare(kept, given) == 0;
+    if (!PyLong_CheckExact(kept) || !(PyLong_CheckExact(given) || PyArray_IsScalar(given, Integer)))
+        return 0;
+    PyObject *number = PyNumber_Index(given);
+    const int equal = number ? PyObject_RichCompareBool(kept, number, Py_EQ) : 0;
+    Py_XDECREF(number);
+    PyErr_Clear();
+    return equal == 1;
+}
+
+static int answers(const struct site *site, PyObject *const *given, Py_ssize_t count)
+{
+    if (site->out != kind_of_output(given) || PyTuple_GET_SIZE(site->attributes) != count - ATTRIBUTES)
+        return 0;
+    for (int i = 0; i < ARRAYS; i++)
+        if (!fits(given[i], site->arrays[i]))
+            return 0;
+    for (Py_ssize_t i = ATTRIBUTES; i < count; i++)
+        if (!same(PyTuple_GET_ITEM(site->attributes, i - ATTRIBUTES), given[i]))
+            return 0;
+    return 1;
+}
+
+/* recall(data, indices, updates, out, *attributes) → the result; None: there is no site for it, or it failed. */
+static PyObject *recall(PyObject *module, PyObject *const *given, Py_ssize_t count)
+{
+    (void)module;
+    if (count < ATTRIBUTES || !PyArray_CheckExact(given[DATA]) || !PyArray_CheckExact(given[INDICES])
+        || !PyArray_CheckExact(given[UPDATES]))
+        Py_RETURN_NONE;
+    const size_t home = home_of(given);
+    for (size_t way = 0; way < WAYS; way++) {
+        const struct site *site = table[(home + way) % PLACES];
+        if (!site)
+            break;
+        if (answers(site, given, count))
+            return run(site, given);
+    }
+    Py_RETURN_NONE;
+}
+
+/* remember(pointer, owner, scratch, data, indices, updates, out, *attributes): recall it from now on. */
+static PyObject *remember(PyObject *module, PyObject *const *described, Py_ssize_t count)
+{
+    (void)module;
+    PyObject *const *given = described + DESCRIBED;
+    if ((count -= DESCRIBED) < ATTRIBUTES)
+        return PyErr_Format(PyExc_TypeError, "remember takes %d arguments or more", DESCRIBED + ATTRIBUTES);
+    struct site *site = new_site(described, given, count), *old;
+    if (!site)
+        return NULL;
+    const size_t home = home_of(given);
+    size_t place = home;
+    for (size_t way = 0; way < WAYS; way++) {
+        const struct site *other = table[(home + way) % PLACES];
+        if (!other || answers(other, given, count)) {
+            place = (home + way) % PLACES;
+            break;
+        }
+    }
+    old = table[place];
+    table[place] = site;
+    free_site(old);
+    Py_RETURN_NONE;
+}
+
+/* forget() → how many sites there were. */
+static PyObject *forget(PyObject *module, PyObject *none)
+{
+    (void)module, (void)none;
+    long found = 0;
+    for (size_t place = 0; place < PLACES; place++) {
+        struct site *site = table[place];
+        table[place] = NULL;
+        found += site != NULL;
+        free_site(site);
+    }
+    return PyLong_FromLong(found);
+}
