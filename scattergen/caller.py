@@ -26,20 +26,25 @@ int64_t scattergen_functions(uintptr_t list);
 """
 
 _PARTS = ("call", "site", "table", "bound", "functions")
+_calls = 0
 _tried = False
 
 
-def adopt(then: Callable[[], object]) -> None:
+def adopt(then: Callable[[], object]) -> bool:
     """Take the caller if the store has it; else have it built once this process has made many calls.
 
-    `then` is run when calls go through a caller that did not before.
+    `then` is run when calls go through a caller that did not before. False at the first call of a process: there may
+    be no second, and loading a module takes half a millisecond.
     """
-    global _tried
-    if _tried:
-        return
-    _tried = True
-    if not _take(build_it=False) and config.settings().compile == "auto":
-        loader.on_many_calls = lambda: _start(then)
+    global _calls, _tried
+    _calls += 1
+    if _calls == 1 and not _tried:
+        return False
+    if not _tried:
+        _tried = True
+        if not _take(build_it=False) and config.settings().compile == "auto":
+            loader.on_many_calls = lambda: _start(then)
+    return True
 
 
 def make() -> bool:

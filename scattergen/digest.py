@@ -1,4 +1,4 @@
-"""SHA-256, without OpenSSL: loading that takes ``hashlib`` longer than all else that a hit of the store does."""
+"""Digests, without OpenSSL: loading that takes ``hashlib`` longer than all else that a hit of the store does."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ _PLACES = ("_sha2" if sys.version_info >= (3, 12) else "_sha256", "hashlib")
 """Where Python has its own: since 3.12, before, and where it was built without (as `random` looks for it)."""
 
 
+_KEY = 1
+"""Of the hash of `fingerprint`; any will do."""
+
+
 def sha256(*parts: bytes) -> str:
     """Return the digest of the parts in a row, in hex."""
     whole = _function()()
@@ -19,6 +23,20 @@ def sha256(*parts: bytes) -> str:
         whole.update(part)
     found: str = whole.hexdigest()
     return found
+
+
+def fingerprint(*parts: bytes) -> str:
+    """Return 64 bits, in hex, that tell whether parts have changed, in a twentieth of the time that SHA-256 takes.
+
+    It is what Python checks compiled files against their sources with: no proof against somebody who wants to deceive.
+    """
+    whole = b"".join(parts)
+    try:
+        from _imp import source_hash  # public as importlib.util.source_hash, whose import takes longer than SHA-256
+    except ImportError:
+        return sha256(whole)[:16]
+    found: bytes = source_hash(_KEY, whole)
+    return found.hex()
 
 
 @cache

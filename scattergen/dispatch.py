@@ -101,8 +101,8 @@ def execute(
         raise out_of_bounds(arguments)
     assert status == -1, "a plan was called with addresses that it was not made for"
     as_guessed = in_place if out is data else kernel_copies  # not in place by way of another array
-    if keep is not None and as_guessed and _as_given(read) and (same_indices or not repeats.possible(read)):
-        caller.adopt(forget)
+    like_others = as_guessed and _as_given(read) and (same_indices or not repeats.possible(read))
+    if keep is not None and like_others and caller.adopt(forget):
         keep(call, data, read.indices, read.updates, out)
     if out is None:
         return target

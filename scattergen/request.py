@@ -17,7 +17,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 
 from . import cache_root, machine, toolchain
 from .config import Settings
-from .digest import sha256
+from .digest import fingerprint, sha256
 from .paths import content, template_folder
 
 _GENERATOR = ("dtypes.py", "kernel.py", "loops.py", "lower.py", "render.py")
@@ -48,7 +48,7 @@ def generator_fingerprint() -> str:
     names = sorted(name for name in os.listdir(folder) if not name.startswith(".") and "." in name)
     files = [os.path.join(package, name) for name in _GENERATOR] + [os.path.join(folder, name) for name in names]
     named = ((os.path.basename(path), content(path)) for path in files)
-    return sha256(*(f"{name} {len(held)}\n".encode() + held for name, held in named))
+    return fingerprint(*(f"{name} {len(held)}\n".encode() + held for name, held in named))
 
 
 @functools.cache

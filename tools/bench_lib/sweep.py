@@ -1,7 +1,8 @@
 """No cliffs: every type, reduction and operator on the grid, in time per byte against its float32 sibling.
 
-The two take turns, so that a slow moment of the machine meets both, and the least time of each counts: a
-cliff is there at every turn, and other people's work is not.
+The two take turns, so that a slow moment of the machine meets both, and the least time of a call counts, of each: a
+cliff is there at every call, and other people's work is not. A turn is so long that arrays which fit a cache are in it
+at its end, whatever the other has put there.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any
 
@@ -21,10 +22,14 @@ from scattergen.workload import Workload
 
 from . import oracle, record
 from .record import Record
-from .sweep_cases import CASES, SIBLING, Case, Item, items, sample
+from .sweep_cases import CASES, SIBLING, Item, items, sample
 
-_TURN = 0.004
-"""Seconds of calls in a turn."""
+_TURN, _LEAST_CALLS, _LONG_TURN = 0.004, 16, 0.02
+"""Seconds of a turn; calls that it has, on what was measured some ten bring arrays into a cache again; seconds after
+which it has no more of these."""
+
+_TOGETHER = 50e-6
+"""Seconds of calls that are timed together, where one alone is too short for the clock."""
 
 FLAG, ALARM = 1.5, 3.0
 """Times the sibling's time per byte from which a case needs a reason, and from which none will do."""
@@ -40,17 +45,14 @@ def measure(item: Item, work: Workload, sibling: Workload, rounds: int) -> dict[
     """Return the seconds and bytes of a case and of its sibling."""
     found = explain(work.function, work.data, work.indices, work.updates, **work.attributes)
     pair = (work.ours(), sibling.ours())
-    counts = []
     for function in pair:
         function()
-        function()
-        counts.append(max(1, min(1000, int(_TURN / max(timed(function, 1), 1e-7)))))
     turns: tuple[list[float], list[float]] = ([], [])
 
     def take(rounds: int) -> float:
         for _ in range(rounds):
-            for function, count, kept in zip(pair, counts, turns, strict=True):
-                kept.append(timed(function, count))
+            for function, kept in zip(pair, turns, strict=True):
+                kept.append(_turn(function))
         return min(turns[0]) / work.traffic / (min(turns[1]) / sibling.traffic)
 
     per_byte = take(rounds)
@@ -62,10 +64,20 @@ def measure(item: Item, work: Workload, sibling: Workload, rounds: int) -> dict[
         "bytes": work.traffic,
         "sibling": beside,
         "sibling_bytes": sibling.traffic,
+        "as_many": sibling.data.size == work.data.size,
         "per_byte": per_byte,
         "kernel": found.kernel,
         "threads": found.threads,
     }
+
+
+def _turn(function: Callable[[], Any]) -> float:
+    """Return the least seconds of a call in one turn."""
+    once = timed(function, 1)
+    together = max(1, int(_TOGETHER / max(once, 1e-7)))
+    seconds = max(_TURN, min(_LEAST_CALLS * once, _LONG_TURN))
+    times = int(seconds / max(once, 1e-7)) // together
+    return min(timed(function, together) for _ in range(max(1, times)))
 
 
 def run(made: Record, chosen: list[Item], rounds: int, check: bool) -> list[str]:
@@ -74,7 +86,7 @@ def run(made: Record, chosen: list[Item], rounds: int, check: bool) -> list[str]
     wrong, done = [], 0
     for (case, dtype), group in groupby(chosen, key=lambda item: (item.case, item.dtype)):
         several = list(group)
-        plain, sibling_plain = _make(case, several[0]), _make(case, several[0].sibling)
+        plain, sibling_plain = _make(several[0]), _make(several[0].sibling)
         for item in several:
             work = dataclasses.replace(plain, spec=item.spec)
             sibling = dataclasses.replace(sibling_plain, spec=item.sibling.spec)
@@ -89,15 +101,17 @@ def run(made: Record, chosen: list[Item], rounds: int, check: bool) -> list[str]
     return wrong
 
 
-def _make(case: Case, item: Item) -> Workload:
+def _make(item: Item) -> Workload:
+    case = item.case
     return workload.make(item.spec, case.data, case.indices, case.style, seed=1)
 
 
 def _siblings(cases: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the float32 rows: the least of what stood beside the other types."""
+    """Return the float32 rows: the least of what stood beside other types with as many elements."""
     beside: dict[str, list[dict[str, Any]]] = {}
     for name, found in cases.items():
-        beside.setdefault(f"{name.rpartition('/')[0]}/{SIBLING}", []).append(found)
+        if found["as_many"]:
+            beside.setdefault(f"{name.rpartition('/')[0]}/{SIBLING}", []).append(found)
     return {
         name: {
             "seconds": min(row["sibling"] for row in rows),

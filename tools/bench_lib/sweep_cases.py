@@ -24,6 +24,16 @@ class Case(NamedTuple):
     indices: Shape
     style: str
 
+    def beside(self, size: int) -> Case:
+        """Return the case for float32 that stands beside this one on elements of `size` bytes.
+
+        Single elements are as many, and slices have as many bytes, in as many tuples: the two then take the same steps.
+        """
+        *outer, last = self.data
+        if self.operator != "scatter_nd" or self.indices[-1] > len(outer):
+            return self
+        return self._replace(data=(*outer, last * size // dtypes.DTYPES[SIBLING].size))
+
 
 def _elements(name: str, place: str, data: Shape, indices: Shape, *styles: str) -> list[Case]:
     return [Case(f"{name}-{style}", "scatter_elements", place, data, indices, style) for style in styles]
@@ -73,7 +83,7 @@ class Item(NamedTuple):
     @property
     def sibling(self) -> Item:
         """The same on float32."""
-        return self._replace(dtype=SIBLING)
+        return self._replace(dtype=SIBLING, case=self.case.beside(dtypes.DTYPES[self.dtype].size))
 
     def __str__(self) -> str:
         return f"{self.case.operator}/{self.case.name}/{self.reduction}/{self.dtype}"
