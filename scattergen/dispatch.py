@@ -171,7 +171,10 @@ def planned(arguments: Arguments, threads: int | None) -> tuple[Plan, Arguments]
 
 
 def _by_reference(arguments: Arguments) -> Array:
-    result = addressing.by_reference(arguments)
+    try:
+        result = addressing.by_reference(arguments)
+    except IndexOutOfBounds:  # which names the operator of today that the loop is written for
+        raise out_of_bounds(arguments) from None
     if arguments.out is None:
         return result
     np.copyto(arguments.out, result)

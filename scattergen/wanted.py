@@ -71,10 +71,12 @@ def gather(items: Iterable[OpSpec | KernelSpec | str | Path]) -> Wanted:
             found.append(_of_text(item))
         specs |= {str(spec): spec for spec in found if isinstance(spec, OpSpec)}
         kernels |= {str(spec): spec for spec in found if isinstance(spec, KernelSpec)}
-    for spec in specs.values():
-        kernels |= {str(kernel): kernel for kernel in variants(spec)}
+    needing = {spec: variants(spec) for spec in specs.values()}
+    for several in needing.values():
+        kernels |= {str(kernel): kernel for kernel in several}
     if not kernels:
-        raise AheadOfTimeError("no kernel is asked for" + "".join(f"\n  {line}" for line in left_out))
+        none = [f"{spec}: such calls are answered without a kernel" for spec, several in needing.items() if not several]
+        raise AheadOfTimeError("no kernel is asked for" + "".join(f"\n  {line}" for line in (*left_out, *none)))
     return Wanted(
         specs=tuple(specs[name] for name in sorted(specs)),
         kernels=tuple(kernels[name] for name in sorted(kernels)),

@@ -340,6 +340,10 @@ def test_models_give_their_scatter_nodes() -> None:
 def test_nothing_asked_for_is_an_error() -> None:
     with pytest.raises(AheadOfTimeError, match="no kernel is asked for"):
         gather([])
+    with pytest.raises(
+        AheadOfTimeError, match=r"no kernel is asked for\n  scatter_nd_str_i64_r1k1_add: .*without a kernel"
+    ):
+        gather(["scatter_nd_str_i64_r1k1_add"])
     with pytest.raises(SpecError):
         gather(["rows_f32_i64_pow"])
 

@@ -16,6 +16,13 @@ with warnings.catch_warnings(record=True) as caught:
         got = scattergen.scatter_elements(data, np.zeros((1, 3), int), np.ones((1, 3)), axis, "add", out=data)
         explained = scattergen.explain(scattergen.scatter_elements, data, got.astype(int) * 0, got)
         assert got is data and explained.kernel is None and explained.source == "reference"
+    for function, name in ((scattergen.scatter, "Scatter:"), (scattergen.scatter_elements, "ScatterElements:")):
+        try:
+            function(data, np.full((1, 3), 2), np.ones((1, 3)))
+        except IndexError as error:
+            assert str(error).startswith(name), error
+        else:
+            raise AssertionError("nothing was raised")
 print([(str(w.message)[:26], w.filename) for w in caught], data.tolist())
 """
 
