@@ -82,9 +82,10 @@ _current: Settings | None = None
 def settings() -> Settings:
     """Return the settings in force; the first call reads the environment."""
     global _current
-    if _current is None:
-        _current = Settings.from_environment(os.environ)
-    return _current
+    found = _current  # another thread may say `use(None)` meanwhile
+    if found is None:
+        found = _current = Settings.from_environment(os.environ)
+    return found
 
 
 def use(new: Settings | None) -> None:

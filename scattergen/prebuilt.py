@@ -7,6 +7,7 @@ a wheel may carry. One that is of no use here is refused once, with the reason, 
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import warnings
 from collections.abc import Mapping
@@ -46,15 +47,15 @@ class Folder(Record):
         return tuple(self.loaded)
 
 
-_used: list[str] = []
+_used: dict[str, int] = {}
+"""Folders that this process was told to ask → when; the last one is asked first."""
+_order = itertools.count()
 
 
 def use(folder: str | os.PathLike[str]) -> Folder:
     """Ask `folder` from now on, before all others, for kernels that this process has not loaded yet."""
     path = os.path.abspath(folder)
-    if path in _used:
-        _used.remove(path)
-    _used.insert(0, path)
+    _used[path] = next(_order)
     _opened.cache_clear()
     return _opened(path)
 
@@ -70,7 +71,9 @@ def find(name: str) -> tuple[Loaded, Path, Path] | None:
 
 def folders() -> list[Folder]:
     """Return the folders in the order in which they are asked, those that are refused too."""
-    paths = [*_used, *filter(None, config.settings().aot_path.split(os.pathsep))]
+    used = _used.copy()  # whole, whatever other threads add
+    newest_first = sorted(used, key=used.__getitem__, reverse=True)
+    paths = [*newest_first, *filter(None, config.settings().aot_path.split(os.pathsep))]
     if _packaged():
         paths.append(PACKAGED)
     return [_opened(path) for path in paths]
