@@ -19,16 +19,30 @@ from .loader import NULL
 from .ops import Op
 from .plan import Plan
 
-dependents: weakref.WeakSet[Any] = weakref.WeakSet()
-"""What keeps plans of its own; its method `forget` drops them when ours are dropped."""
+_dependents: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+era = object()
+"""Another one after every `forget`. Who keeps a plan drops it if it began to make it in another era."""
+
+
+def depend(keeper: Any) -> None:
+    """Have `keeper`, which has plans of its own, told by its method `forget` when ours are dropped."""
+    _dependents[id(keeper)] = keeper
 
 
 def forget() -> None:
     """Drop every plan: something that plans depend on has changed."""
+    global era
+    era = object()
+    _drop()
+
+
+def _drop() -> None:
     fast.forget()
     plan.forget()
-    for dependent in dependents:
-        dependent.forget()
+    for reference in _dependents.valuerefs():  # a list; the weak set's own loop breaks when another thread adds to it
+        keeper = reference()
+        if keeper is not None:
+            keeper.forget()
 
 
 if hasattr(os, "register_at_fork"):  # plans of a child are made for one thread
@@ -76,6 +90,7 @@ def execute(
         return moving.run(arguments, lambda lowered: execute(lowered, threads))
     if arguments.updates.size == 0:
         return _without_updates(arguments)
+    began = era
     target, in_place = target_of(arguments)
     read = packing.pack(arguments, target)
     arguments = repeats.collapse(read)
@@ -104,6 +119,8 @@ def execute(
     like_others = as_guessed and _as_given(read) and (same_indices or not repeats.possible(read))
     if keep is not None and like_others and caller.adopt(forget):
         keep(call, data, read.indices, read.updates, out)
+        if era is not began:  # it may have the old number of threads
+            _drop()
     if out is None:
         return target
     if target is not out:

@@ -42,7 +42,7 @@ class Idiom:
         """Types and shapes of all arguments → what serves them."""
         self.recent: dict[tuple[Any, ...], Fast] = {}
         """The shape of an index array → what served it last; C looks at the arrays. Empty without a caller module."""
-        dispatch.dependents.add(self)
+        dispatch.depend(self)
 
     def forget(self) -> None:
         """Drop every plan: something that plans depend on has changed."""
@@ -95,6 +95,7 @@ class Idiom:
             self._keep(key, arguments, a, indices, b)
 
     def _keep(self, key: tuple[Any, ...], arguments: Arguments, a: Any, indices: Any, b: Any) -> None:
+        began = dispatch.era
         plan, planned = dispatch.planned(arguments, None)
         if plan.call is None or planned is not arguments:
             return
@@ -103,6 +104,8 @@ class Idiom:
             if len(self.plans) >= MOST_PLANS:
                 self.forget()
             self.plans[key] = fast
+            if dispatch.era is not began:  # it may have the old number of threads
+                self.forget()
 
     def _guess(self, guess: tuple[Any, ...] | None, fast: Fast) -> None:
         if guess is not None and loader.functions is not None:

@@ -62,7 +62,7 @@ class Prepared:
         """All that makes calls alike → what serves them."""
         self.forget()
         self._reduction, self._shape = reduction, shape
-        dispatch.dependents.add(self)
+        dispatch.depend(self)
 
     def forget(self) -> None:
         """Drop what depends on the number of threads; it is made again by the next call."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import random
 import signal
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import layouts
@@ -15,7 +20,7 @@ import pytest
 from bits import difference
 
 import scattergen
-from scattergen import reference
+from scattergen import at, build, caller, dispatch, fast, inplace, plan, prebuilt, prepared, reference
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -39,6 +44,35 @@ def meanwhile(work: Callable[[], object]) -> Iterator[None]:
     finally:
         done.set()
         thread.join()
+
+
+def at_once(*works: Callable[[], object]) -> None:
+    """Run each in a thread of its own, all from one moment on; raise what one of them raises."""
+    start, failures = threading.Barrier(len(works)), list[BaseException]()
+
+    def run(work: Callable[[], object]) -> None:
+        start.wait()
+        try:
+            work()
+        except BaseException as error:
+            failures.append(error)
+
+    workers = [threading.Thread(target=run, args=(work,)) for work in works]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for failure in failures:
+        raise failure
+
+
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Let threads take turns as often as can be, where one lock of Python's serves them all."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 def guarded(shape: tuple[int, ...]) -> tuple[Array, Array]:
@@ -165,3 +199,179 @@ def test_a_forked_child_runs_what_its_parent_ran() -> None:
             assert not difference(call().copy(), want)
     finally:
         scattergen.set_num_threads(0)
+
+
+def exact(got: Array, want: Array) -> None:
+    assert got.dtype == want.dtype and got.shape == want.shape and got.tobytes() == want.tobytes()
+
+
+def calls(dtype: str, rows: int) -> list[Callable[[], None]]:
+    """Return calls that check themselves, of every way in; those of any `rows` have indices of one shape."""
+    chance = np.random.default_rng(rows)
+    data, updates = (chance.integers(-9, 9, (many, 3)).astype(dtype) for many in (rows, 8))
+    indices = chance.integers(-rows, rows, (8, 3))
+    tuples = np.ascontiguousarray(indices[:, :1])
+    picked = tuples[:, 0]
+    sums = reference.scatter_elements(data, indices, updates, 0, "add")
+    rows_summed = reference.scatter_nd(data, tuples, updates, "add")
+    rows_most = reference.scatter_nd(data, tuples, updates, "max")
+    rows_set = reference.scatter_nd(data, tuples, updates, "none")
+    shared = scattergen.prepare(indices, data.shape, 0, "add")
+    elements, by_tuples = scattergen.scatter_elements, scattergen.scatter_nd
+
+    def into(function: Callable[..., object], *args: Any, **kwargs: Any) -> Array:
+        out = np.empty_like(data)
+        function(*args, out=out, **kwargs)
+        return out
+
+    def within(function: Callable[..., object], *args: Any, **kwargs: Any) -> Array:
+        out = data.copy()
+        function(out, *args, **kwargs)
+        return out
+
+    def in_place(function: Callable[..., object], *args: Any) -> Array:
+        out = data.copy()
+        function(out, *args, out=out)
+        return out
+
+    def refused() -> Array:
+        """Fail, and say where, and leave `out` as it is."""
+        out, wrong = data.copy(), indices.copy()
+        wrong[5, 2] = rows
+        for to in (None, out):
+            with pytest.raises(scattergen.errors.IndexOutOfBounds) as raised:
+                elements(out, wrong, updates, 0, "add", out=to)
+            assert raised.value.positions[0] == (5, 2) and raised.value.values[0] == rows
+        with pytest.raises(IndexError):
+            at.add(out, wrong[:, 2], updates)
+        return out
+
+    made: list[tuple[Callable[[], Array], Array]] = [
+        (lambda: elements(data, indices, updates, 0, "add"), sums),
+        (lambda: into(elements, data, indices, updates, 0, "add"), sums),
+        (lambda: in_place(elements, indices, updates, 0, "add"), sums),
+        (lambda: by_tuples(data, tuples, updates, "add"), rows_summed),
+        (lambda: by_tuples(data, tuples, updates, "max"), rows_most),
+        (lambda: in_place(by_tuples, tuples, updates), rows_set),
+        (lambda: shared(data, updates), sums),
+        (lambda: scattergen.prepare(indices, data.shape, 0, "add")(data, updates), sums),
+        (lambda: scattergen.bind(elements, data, indices, updates, 0, "add")().copy(), sums),
+        (lambda: within(at.add, picked, updates), rows_summed),
+        (lambda: within(at.maximum, picked, updates), rows_most),
+        (lambda: within(at.assign, (picked, slice(None)), updates), rows_set),
+        (refused, data),
+    ]
+    return [functools.partial(lambda call, want: exact(call(), want), call, want) for call, want in made]
+
+
+def test_first_uses_at_once_build_each_kernel_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_environment: Callable[..., None], hasty: None
+) -> None:
+    use_environment(SCATTERGEN_CACHE_DIR=str(tmp_path / "store"))
+    monkeypatch.setattr(plan, "_ready", {})
+    dispatch.forget()
+    rendered: list[str] = []
+    render = build._render
+    monkeypatch.setattr(build, "_render", lambda spec: (rendered.append(str(spec)), render(spec))[1])
+    mixed = calls("int16", 6)
+    at_once(*(functools.partial(_in_some_order, mixed, seed) for seed in range(8)))
+    assert rendered and sorted(rendered) == sorted(set(rendered))
+    dispatch.forget()
+
+
+def _in_some_order(works: list[Callable[[], Any]], seed: int, rounds: int = 1) -> None:
+    chance = random.Random(seed)
+    for _ in range(rounds):
+        for work in chance.sample(works, len(works)):
+            work()
+
+
+def test_calls_of_all_kinds_while_tables_are_cleared_and_threads_are_set(
+    monkeypatch: pytest.MonkeyPatch, hasty: None
+) -> None:
+    for module in (plan, fast, inplace):
+        monkeypatch.setattr(module, "MOST_PLANS", 16)
+    caller.make()
+    mixed = [call for dtype in ("float32", "int64") for rows in (5, 9, 17) for call in calls(dtype, rows)]
+    numbers = [2, 1, 0]
+
+    def change() -> None:
+        numbers.append(numbers.pop(0))
+        scattergen.set_num_threads(numbers[0])
+        time.sleep(0.001)  # so that calls meet plans of the time before, too
+
+    try:
+        with meanwhile(change):
+            at_once(*(functools.partial(_in_some_order, mixed, seed, 4) for seed in range(8)))
+    finally:
+        scattergen.set_num_threads(0)
+
+
+def test_each_thread_has_scratch_of_its_own(hasty: None) -> None:
+    works = []
+    for columns in (2048, 512, 4096):
+        chance = np.random.default_rng(columns)
+        data, updates = (chance.integers(-9, 9, (16, columns)).astype(np.float16) for _ in range(2))
+        indices = chance.integers(0, columns, data.shape)
+        want = scattergen.scatter_elements(data, indices, updates, 1, "add")
+        exact(want, reference.scatter_elements(data, indices, updates, 1, "add"))
+        call = functools.partial(scattergen.scatter_elements, data, indices, updates, 1, "add")
+        works += [functools.partial(lambda call, want: exact(call(), want), call, want)] * 4
+    at_once(*(functools.partial(_in_some_order, works, seed, 3) for seed in range(8)))
+
+
+def test_plans_may_be_made_while_plans_are_dropped() -> None:
+    """The loop over those who keep plans is not that over a set which another thread makes larger."""
+
+    class Keeper:
+        def forget(self) -> None:
+            self.more = scattergen.prepare(np.array([0, 1]), (3,), 0)
+
+    keepers = [Keeper() for _ in range(3)]
+    for keeper in keepers:
+        dispatch.depend(keeper)
+    dispatch.forget()
+    assert all(isinstance(keeper.more, prepared.Prepared) for keeper in keepers)
+
+
+@pytest.mark.parametrize("way", ["call", "plan", "numpy"])
+def test_a_plan_that_was_begun_with_another_number_of_threads_is_not_kept(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller.make()
+    data, indices, updates = np.zeros(7, np.float32), np.array([1, 2, 1]), np.ones(3, np.float32)
+    table = scattergen.prepare(indices, data.shape, 0, "add")
+    kept: dict[str, tuple[Callable[[], object], Callable[[], int]]] = {
+        "call": (lambda: scattergen.scatter_elements(data, indices, updates, 0, "add"), lambda: len(fast.plans)),
+        "plan": (lambda: table(data, updates), lambda: len(table._fast)),
+        "numpy": (lambda: at.add(data, indices, updates), lambda: len(at._ADD.plans)),
+    }
+    call, plans = kept[way]
+    make, another_sets = plan.plan, True
+
+    def plan_and_set(*args: Any) -> plan.Plan:
+        found = make(*args)
+        if another_sets:  # a thread, that is, at this moment
+            scattergen.set_num_threads(1)
+        return found
+
+    monkeypatch.setattr(plan, "plan", plan_and_set)
+    try:
+        call()
+        assert plans() == 0
+        another_sets = False
+        call()
+        assert plans() == 1
+    finally:
+        scattergen.set_num_threads(0)
+
+
+def test_folders_are_asked_newest_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hasty: None) -> None:
+    monkeypatch.setattr(prebuilt, "_used", {})
+    monkeypatch.setattr(prebuilt, "_opened", functools.cache(lambda path: prebuilt.Folder(path=Path(path))))
+    names = [str(tmp_path / name) for name in "abc"]
+    uses: list[Callable[[], object]] = [functools.partial(prebuilt.use, name) for name in names]
+    at_once(*(functools.partial(_in_some_order, uses, seed, 20) for seed in range(4)))
+    for use in uses:
+        use()
+    assert [str(folder.path) for folder in prebuilt.folders()][:3] == names[::-1]
