@@ -25,6 +25,10 @@ ABI = 1
 NULL = _abi.ffi.NULL
 CALLER = "_scattergen_caller"
 
+for _name in ("scattergen_kernel", "scattergen_call"):
+    # cffi makes a struct known on first use, which threads without a global lock can see half done.
+    _abi.ffi.sizeof(f"struct {_name}")
+
 MISALIGNED = -2
 """What a call returns that did not run since an address is no multiple of its element's size."""
 
