@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, bounds, dispatch, fast, loader
+from . import arrays, bounds, dispatch, fast
 from .arrays import Array
 from .checks import addressed
 from .errors import ShapeError
@@ -23,6 +23,9 @@ from .ops import OPS, Op
 
 _MOST_NARROW = 2**31
 """The sizes whose indices all fit int32."""
+
+_OF_C = type(len)
+"""What the caller module serves calls with. There may be others still that were made before it came."""
 
 _MOST_KEPT = 64
 """Kinds of arrays that a `Prepared` knows; when there are more, all are forgotten and made again as they come."""
@@ -121,7 +124,7 @@ class Prepared:
         self._guess(served, data, out)
 
     def _guess(self, served: fast.Fast, data: Any, out: Any) -> None:
-        if loader.functions is not None:  # it looks at the arrays by itself
+        if isinstance(served, _OF_C):  # it looks at the arrays by itself
             self._recent[_kind(data, out)] = served
 
 

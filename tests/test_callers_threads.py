@@ -20,7 +20,7 @@ import pytest
 from bits import difference
 
 import scattergen
-from scattergen import at, build, caller, dispatch, fast, inplace, plan, prebuilt, prepared, reference
+from scattergen import at, build, caller, dispatch, fast, inplace, loader, plan, prebuilt, prepared, reference
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -307,6 +307,34 @@ def test_calls_of_all_kinds_while_tables_are_cleared_and_threads_are_set(
         scattergen.set_num_threads(0)
 
 
+def test_a_caller_module_that_comes_later_changes_no_answer(monkeypatch: pytest.MonkeyPatch, hasty: None) -> None:
+    """What was kept before it came knows less about the arrays that it is given."""
+    if not caller.make():
+        pytest.skip("the caller module cannot be built here: no Python headers")
+    one, other = calls("float32", 5), calls("int64", 9)
+    with monkeypatch.context() as patch:
+        patch.setattr(loader, "functions", None)
+        patch.setattr(loader, "invoke", loader._invoke_abi)
+        patch.setattr(caller, "make", lambda: False)
+        dispatch.forget()
+        for call in [*one, *other] * 2:
+            call()
+    at_once(*(functools.partial(_in_some_order, [*one, *other], seed, 3) for seed in range(8)))
+    dispatch.forget()
+
+
+def test_a_plan_kept_before_the_caller_module_came_still_looks_at_its_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not caller.make():
+        pytest.skip("the caller module cannot be built here: no Python headers")
+    indices, updates = np.array([0, 1, 2]), np.ones(3, np.float32)
+    table = scattergen.prepare(indices, (5,), 0, "add")
+    with monkeypatch.context() as patch:
+        patch.setattr(loader, "functions", None)
+        table(np.zeros(5, np.float32), updates)
+    for dtype in ("float32", "float32", "float64"):
+        exact(table(np.zeros(5, dtype), updates.astype(dtype)), np.array([1, 1, 1, 0, 0], dtype))
+
+
 def test_each_thread_has_scratch_of_its_own(hasty: None) -> None:
     works = []
     for columns in (2048, 512, 4096):
@@ -334,6 +362,11 @@ def test_plans_may_be_made_while_plans_are_dropped() -> None:
     assert all(isinstance(keeper.more, prepared.Prepared) for keeper in keepers)
 
 
+def _kept_calls() -> int:
+    """Return how many calls are kept, in Python or in C; those in C are then forgotten."""
+    return len(fast._plans) + (loader.functions.forget() if loader.functions else 0)
+
+
 @pytest.mark.parametrize("way", ["call", "plan", "numpy"])
 def test_a_plan_that_was_begun_with_another_number_of_threads_is_not_kept(
     way: str, monkeypatch: pytest.MonkeyPatch
@@ -342,8 +375,8 @@ def test_a_plan_that_was_begun_with_another_number_of_threads_is_not_kept(
     data, indices, updates = np.zeros(7, np.float32), np.array([1, 2, 1]), np.ones(3, np.float32)
     table = scattergen.prepare(indices, data.shape, 0, "add")
     kept: dict[str, tuple[Callable[[], object], Callable[[], int]]] = {
-        "call": (lambda: scattergen.scatter_elements(data, indices, updates, 0, "add"), lambda: len(fast.plans)),
-        "plan": (lambda: table(data, updates), lambda: len(table._fast)),
+        "call": (lambda: scattergen.scatter_elements(data, indices, updates, 0, "add"), _kept_calls),
+        "plan": (lambda: table(data, updates), lambda: len(table._kept)),
         "numpy": (lambda: at.add(data, indices, updates), lambda: len(at._ADD.plans)),
     }
     call, plans = kept[way]
