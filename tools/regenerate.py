@@ -38,7 +38,7 @@ def abi_module() -> str:
 
 def call_type() -> str:
     """Return the C declaration of the caller's argument; read as text, since `_abi` may not exist yet."""
-    source = (ROOT / "scattergen" / "caller.py").read_text()
+    source = (ROOT / "templates" / "python" / "call.c").read_text()
     start = source.index("struct scattergen_call {")
     return source[start : source.index("};", start) + 2]
 
