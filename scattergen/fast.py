@@ -34,6 +34,8 @@ _plans: dict[tuple[Any, ...], Fast] = {}
 
 
 def _recall(data: Any, indices: Any, updates: Any, out: Any, *attributes: Any) -> Array | None:
+    if not type(data) is type(indices) is type(updates) is np.ndarray:  # a masked array has all else in common
+        return None
     try:
         fast = _plans.get(key(data, indices, updates, out, *attributes))
     except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
@@ -94,8 +96,8 @@ def serving(call: Call, pointer: Any, data: Array, indices: Array, updates: Arra
 
 
 def _one_at_a_time() -> bool:
-    """Whether a GIL is there, which guards the table."""
-    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
+    """Whether a GIL guards the table. A build that does without turns one on while it imports modules, for moments."""
+    return "t" not in getattr(sys, "abiflags", "")
 
 
 def key(data: Any, indices: Any, updates: Any, out: Any, *attributes: Any) -> tuple[Any, ...]:

@@ -24,6 +24,8 @@ from scattergen.paths import templates
 PLACES = 1 << int(_WRITTEN)
 """Sites of the caller module's table."""
 
+of_the_table = pytest.mark.skipif(not fast._one_at_a_time(), reason="no GIL guards the table of this Python")
+
 Arrays = tuple[Any, Any, Any]
 Lay = Callable[[Any], Any]
 
@@ -275,6 +277,7 @@ def recalled(data: Any, indices: Any, updates: Any, axis: Any = 0, reduction: An
     return fast.recall(data, indices, updates, None, elements, opset, axis, reduction, None, "allow", False, "")
 
 
+@of_the_table
 def test_the_table_is_bounded() -> None:
     assert loader.functions is not None
     for size in range(1, 2 * PLACES):
@@ -292,6 +295,7 @@ def test_the_dictionary_is_bounded(monkeypatch: pytest.MonkeyPatch, without_tabl
         assert 0 < len(fast._plans) <= 8
 
 
+@of_the_table
 @pytest.mark.parametrize("axis", [np.int64(0), np.int8(0), int("0")])
 @pytest.mark.parametrize("reduction", ["".join("add"), "add"])
 def test_attributes_are_equal_by_value(axis: Any, reduction: str) -> None:
@@ -322,6 +326,7 @@ def test_a_float_for_an_axis_is_refused_again(axis: Any) -> None:
             scattergen.scatter_elements(*given, axis, "add")
 
 
+@of_the_table
 def test_a_whole_number_of_numpys_is_kept(nobody_else: Callable[[], None]) -> None:
     given = arrays()
     scattergen.scatter_elements(*given, np.int64(0), "add")
@@ -414,6 +419,27 @@ def without_table(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     fast.forget()
     yield
     fast.forget()
+
+
+def test_a_build_without_a_gil_never_uses_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a build turns a GIL on for moments, while it imports modules."""
+    monkeypatch.setattr(sys, "abiflags", "t")
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: True, raising=False)
+    dispatch.forget()
+    call(*arrays())
+    assert fast.recall is fast._recall and fast._plans
+
+
+def test_without_a_caller_module_a_masked_array_is_refused_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loader, "functions", None)
+    dispatch.forget()
+    data, indices, updates = arrays()
+    call(data, indices, updates)
+    for masked in (0, 1, 2):
+        given: list[Any] = [data, indices, updates]
+        given[masked] = np.ma.masked_array(given[masked], mask=np.eye(*given[masked].shape))
+        with pytest.raises(TypeError, match="mask"):
+            call(*given)
 
 
 @pytest.mark.parametrize("out", OUTS)
