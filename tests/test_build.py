@@ -526,6 +526,9 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "stand_in", NULL,
 PyMODINIT_FUNC PyInit_stand_in(void)
 {
     PyObject *made = PyModule_Create(&definition);
+#ifdef Py_GIL_DISABLED
+    PyUnstable_Module_SetGIL(made, Py_MOD_GIL_NOT_USED);
+#endif
     if (made)
         PyModule_AddIntConstant(made, "answer", ANSWER);
     return made;
