@@ -100,14 +100,18 @@ class Call:
         return int(self._check(indices, self._layout))
 
     def scratch(self) -> Any:
-        """Return the address of this thread's scratch, grown to what the call needs; it is reused by every call."""
+        """Return this thread's scratch, grown to what the call needs, which is reused by every call.
+
+        Who holds it keeps it: a signal's handler may make the thread call with a larger one before the kernel runs.
+        """
         if not self.scratch_bytes:
             return NULL
-        arena = _arena.__dict__.get("memory")
-        if arena is None or len(arena) < self.scratch_bytes + 64:
-            arena = _arena.memory = _abi.ffi.new("char[]", self.scratch_bytes + 64)
-        start = int(_abi.ffi.cast("uintptr_t", arena))
-        return _abi.ffi.cast("void *", -(-start // 64) * 64)
+        scratch = _arena.__dict__.get("scratch")
+        if scratch is None or len(scratch) < self.scratch_bytes:
+            memory = memoryview(_abi.ffi.buffer(_abi.ffi.new("char[]", self.scratch_bytes + 64)))
+            unaligned = number(_abi.ffi.from_buffer(memory)) % -64
+            scratch = _arena.scratch = _abi.ffi.from_buffer(memory[-unaligned:])
+        return scratch
 
 
 _arena = _thread._local()  # what `threading.local` is, without the import of that module

@@ -390,6 +390,26 @@ def test_scratch_is_handed_over(nobody_else: Callable[[], None]) -> None:
     assert (scattergen.scatter_elements(data, indices, data + 1, 1, "add", threads=1) == first).all()
 
 
+def test_scratch_lives_as_long_as_somebody_holds_it() -> None:
+    """A signal's handler may call with a larger one between the making of arguments and the call."""
+    sizes, held = [1 << 10, 1 << 20, 1 << 21, 1 << 22], list[Any]()
+
+    def grow() -> None:
+        for size in sizes:
+            some = loader.Call.__new__(loader.Call)
+            some.scratch_bytes = size
+            held.append(some.scratch())
+            held[-1][0:size] = bytes([len(held)]) * size
+            assert some.scratch() is held[-1]
+
+    new = threading.Thread(target=grow)  # with no scratch yet
+    new.start()
+    new.join()
+    for number, (size, scratch) in enumerate(zip(sizes, held, strict=True), 1):
+        assert len(scratch) >= size and loader.number(scratch) % 64 == 0
+        assert loader._abi.ffi.buffer(scratch, size)[:] == bytes([number]) * size
+
+
 def test_a_forgotten_call_may_be_running() -> None:
     """Its site is freed while the kernel is under way, and it ends as if nothing had happened."""
     functions = loader.functions
