@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import re
 import sys
 import threading
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 import scattergen
-from scattergen import caller, dispatch, fast, loader
+from scattergen import caller, dispatch, dtypes, fast, loader
 from scattergen.calls import arguments_of
 from scattergen.ops import OPS
 from scattergen.paths import templates
@@ -137,6 +138,35 @@ def test_tuples_are_fast_too(nobody_else: Callable[[], None]) -> None:
     nobody_else()
     assert (scattergen.scatter_nd(data, indices, updates, "add") == first).all()
     assert first[3].tolist() == [6, 8, 10]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bool", "bfloat16"])
+def test_a_result_is_served_as_the_data_of_the_next_call(dtype: str, nobody_else: Callable[[], None]) -> None:
+    data, indices, updates = arrays(str(dtypes.DTYPES["bf16"].numpy) if dtype == "bfloat16" else dtype)
+    result = call(data, indices, updates)
+    assert result.dtype is data.dtype
+    nobody_else()
+    for _ in range(3):
+        want = expected(result, indices, updates)
+        result = call(result, indices, updates)
+        assert (result == want).all()
+
+
+def test_copies_of_a_dtype_are_served(nobody_else: Callable[[], None]) -> None:
+    """NumPy makes one for each array that comes out of a pickle; a result has the one of its data."""
+    given = arrays()
+    call(*given)
+    call(*given, out=np.empty_like(given[0]))
+    nobody_else()
+    for _ in range(2):
+        data, indices, updates = (pickle.loads(pickle.dumps(one)) for one in given)
+        assert data.dtype is not given[0].dtype
+        assert (call(data, indices, updates) == expected(*given)).all()
+        assert (call(data, indices, updates, out=np.empty_like(given[0])) == expected(*given)).all()
+    for unit in ("m", "s"):
+        data = given[0].astype(np.dtype("float32", metadata={"unit": unit}))
+        assert call(data, *given[1:]).dtype.metadata == {"unit": unit}
+    assert call(*given).dtype.metadata is None
 
 
 OUTS = ["fresh", "in place", "another"]
