@@ -715,6 +715,15 @@ def test_put_along_axis_over_a_dim_of_one() -> None:
     assert (np.take_along_axis(a, indices, axis=1) == 20).all()
 
 
+@pytest.mark.parametrize("axis", [1.0, np.float64(1)])
+def test_an_axis_that_equals_another_is_refused_again(axis: Any, either_way: str) -> None:
+    a, indices = np.zeros((3, 4)), np.zeros((3, 2), np.int64)
+    for _ in range(3):
+        at.put_along_axis(a, indices, 2.0, 1)
+    with pytest.raises(TypeError, match="integer"):
+        at.put_along_axis(a, indices, 2.0, axis)
+
+
 def test_put_along_axis_replaces_what_argmax_finds() -> None:
     base = np.array([[10, 30, 20], [60, 40, 50]])
     for axis in (0, 1):
