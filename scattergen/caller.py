@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 
 import numpy as np
 
@@ -29,17 +28,14 @@ _PARTS = ("call", "site", "table", "bound", "functions")
 _tried = False
 
 
-def adopt(then: Callable[[], object]) -> None:
-    """Take the caller if the store has it; else have it built once this process has made many calls.
-
-    `then` is run when calls go through a caller that did not before.
-    """
+def adopt() -> None:
+    """Take the caller if the store has it; else have it built once this process has made many calls."""
     global _tried
     if _tried:
         return
     _tried = True
     if not _take(build_it=False) and config.settings().compile == "auto":
-        loader.on_many_calls = lambda: _start(then)
+        loader.on_many_calls = _start
 
 
 def make() -> bool:
@@ -49,14 +45,10 @@ def make() -> bool:
     return _take(build_it=True)
 
 
-def _start(then: Callable[[], object]) -> None:
-    def work() -> None:
-        if _take(build_it=True):
-            then()
-
+def _start() -> None:
     import threading
 
-    threading.Thread(target=work, name=NAME, daemon=True).start()
+    threading.Thread(target=lambda: _take(build_it=True), name=NAME, daemon=True).start()
 
 
 def _take(*, build_it: bool) -> bool:

@@ -25,11 +25,21 @@ dependents: weakref.WeakSet[Any] = weakref.WeakSet()
 
 def forget() -> None:
     """Drop every plan: something that plans depend on has changed."""
+    plan.forget()  # first: what is kept next is kept by a new plan
     fast.forget()
-    plan.forget()
-    for dependent in dependents:
+    for dependent in _all_dependents():
         dependent.forget()
 
+
+def _all_dependents() -> list[Any]:
+    while True:
+        try:
+            return list(dependents)
+        except RuntimeError:  # another thread has made one meanwhile
+            continue
+
+
+loader.on_caller = forget  # what was kept without a caller module does not go through it
 
 if hasattr(os, "register_at_fork"):  # plans of a child are made for one thread
     os.register_at_fork(after_in_child=forget)
@@ -102,7 +112,7 @@ def execute(
     assert status == -1, "a plan was called with addresses that it was not made for"
     as_guessed = in_place if out is data else kernel_copies  # not in place by way of another array
     if keep is not None and as_guessed and _as_given(read) and (same_indices or not repeats.possible(read)):
-        caller.adopt(forget)
+        caller.adopt()
         keep(call, data, read.indices, read.updates, out)
     if out is None:
         return target

@@ -85,7 +85,7 @@ class Idiom:
             return
         except IndexOutOfBounds as error:
             raise self._in_words_of_the_call(error, selection) from None
-        caller.adopt(self.forget)
+        caller.adopt()
         # A kernel walks each of its loops once at least: where nothing is written, none may be called.
         if key is not None and arguments.updates.size and not arguments.copies and not repeats.possible(arguments):
             self._keep(key, arguments, a, indices, b)

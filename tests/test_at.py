@@ -79,7 +79,7 @@ def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     if request.param == "no caller":
         monkeypatch.setattr(loader, "invoke", loader._invoke_abi)
         monkeypatch.setattr(loader, "functions", None)
-        monkeypatch.setattr(caller, "adopt", lambda then: None)
+        monkeypatch.setattr(caller, "adopt", lambda: None)
     elif not caller.make():
         pytest.skip("the caller module cannot be built here: no Python headers")
     yield request.param
