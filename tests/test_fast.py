@@ -375,7 +375,7 @@ def test_the_table_runs_no_code_of_an_attributes_class() -> None:
     assert (scattergen.scatter_elements(*given, Sly(0), "add") == expected(*given)).all()
 
 
-@pytest.mark.parametrize("unique", [np.timedelta64(0, "s"), np.timedelta64("NaT")])
+@pytest.mark.parametrize("unique", [np.timedelta64(0, "s"), np.timedelta64("NaT", "s")])
 def test_whatever_is_true_or_false_tells_whether_targets_are_unique(unique: Any) -> None:
     data, updates = np.zeros(3), np.ones(2)
     for _ in range(2):
