@@ -25,6 +25,8 @@ from scattergen.paths import templates
 PLACES = 1 << int(_WRITTEN)
 """Sites of the caller module's table."""
 
+needs_table = pytest.mark.skipif(not fast._one_at_a_time(), reason="no GIL guards the table of C")
+
 Arrays = tuple[Any, Any, Any]
 Lay = Callable[[Any], Any]
 
@@ -305,6 +307,7 @@ def recalled(data: Any, indices: Any, updates: Any, axis: Any = 0, reduction: An
     return fast.recall(data, indices, updates, None, elements, opset, axis, reduction, None, "allow", False, "")
 
 
+@needs_table
 def test_the_table_is_bounded() -> None:
     assert loader.functions is not None
     for size in range(1, 2 * PLACES):
@@ -322,6 +325,7 @@ def test_the_dictionary_is_bounded(monkeypatch: pytest.MonkeyPatch, without_tabl
         assert 0 < len(fast._plans) <= 8
 
 
+@needs_table
 @pytest.mark.parametrize("axis", [np.int64(0), np.int8(0), int("0")])
 @pytest.mark.parametrize("reduction", ["".join("add"), "add"])
 def test_attributes_are_equal_by_value(axis: Any, reduction: str) -> None:
@@ -352,6 +356,7 @@ def test_a_float_for_an_axis_is_refused_again(axis: Any) -> None:
             scattergen.scatter_elements(*given, axis, "add")
 
 
+@needs_table
 def test_a_whole_number_of_numpys_is_kept(nobody_else: Callable[[], None]) -> None:
     given = arrays()
     scattergen.scatter_elements(*given, np.int64(0), "add")
@@ -360,6 +365,7 @@ def test_a_whole_number_of_numpys_is_kept(nobody_else: Callable[[], None]) -> No
     assert (call(*given) == expected(*given)).all()
 
 
+@needs_table
 def test_the_table_runs_no_code_of_an_attributes_class() -> None:
     """It might let go of the site that is being compared."""
     asked = []
