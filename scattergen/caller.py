@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 
 import numpy as np
 
@@ -30,11 +29,10 @@ _calls = 0
 _tried = False
 
 
-def adopt(then: Callable[[], object]) -> bool:
+def adopt() -> bool:
     """Take the caller if the store has it; else have it built once this process has made many calls.
 
-    `then` is run when calls go through a caller that did not before. False at the first call of a process: there may
-    be no second, and loading a module takes half a millisecond.
+    False at the first call of a process: there may be no second, and loading a module takes half a millisecond.
     """
     global _calls, _tried
     _calls += 1
@@ -43,7 +41,7 @@ def adopt(then: Callable[[], object]) -> bool:
     if not _tried:
         _tried = True
         if not _take(build_it=False) and config.settings().compile == "auto":
-            loader.on_many_calls = lambda: _start(then)
+            loader.on_many_calls = _start
     return True
 
 
@@ -54,14 +52,10 @@ def make() -> bool:
     return _take(build_it=True)
 
 
-def _start(then: Callable[[], object]) -> None:
-    def work() -> None:
-        if _take(build_it=True):
-            then()
-
+def _start() -> None:
     import threading
 
-    threading.Thread(target=work, name=NAME, daemon=True).start()
+    threading.Thread(target=lambda: _take(build_it=True), name=NAME, daemon=True).start()
 
 
 def _take(*, build_it: bool) -> bool:

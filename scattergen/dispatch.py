@@ -37,13 +37,15 @@ def forget() -> None:
 
 
 def _drop() -> None:
+    plan.forget()  # first: what is kept next is kept by a new plan
     fast.forget()
-    plan.forget()
     for reference in _dependents.valuerefs():  # a list; the weak set's own loop breaks when another thread adds to it
         keeper = reference()
         if keeper is not None:
             keeper.forget()
 
+
+loader.on_caller = forget  # what was kept without a caller module does not go through it
 
 if hasattr(os, "register_at_fork"):  # plans of a child are made for one thread
     os.register_at_fork(after_in_child=forget)
@@ -117,7 +119,7 @@ def execute(
     assert status == -1, "a plan was called with addresses that it was not made for"
     as_guessed = in_place if out is data else kernel_copies  # not in place by way of another array
     like_others = as_guessed and _as_given(read) and (same_indices or not repeats.possible(read))
-    if keep is not None and like_others and caller.adopt(forget):
+    if keep is not None and like_others and caller.adopt():
         keep(call, data, read.indices, read.updates, out)
         if era is not began:  # it may have the old number of threads
             _drop()

@@ -143,8 +143,11 @@ def is_foreign(dtype: np.dtype[Any]) -> bool:
 
 
 def native(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a NumPy dtype in this machine's byte order; that of NumPy's own strings has none."""
-    return dtype if dtype.kind == "T" else dtype.newbyteorder("=")
+    """Return a NumPy dtype in this machine's byte order; that of NumPy's own strings has none.
+
+    One that is native is returned itself and not as a copy, so that whoever compares by identity finds it again.
+    """
+    return dtype if dtype.kind == "T" or dtype.isnative else dtype.newbyteorder("=")
 
 
 def interchangeable(one: np.dtype[Any], other: np.dtype[Any]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ Keep = Callable[[Call, Array, Array, Array, Array | None], None]
 _TYPES = (Op, OpSpec, int, str, bool, type(None))
 """Types of attributes that C compares: by identity, or by value where both are whole numbers or texts."""
 
+_NUMPY_INTEGERS = frozenset(np.dtype(code).type for code in np.typecodes["AllInteger"])
+
 _plans: dict[tuple[Any, ...], Fast] = {}
 """What the caller module's table holds, where that is not used."""
 
@@ -38,7 +41,7 @@ def _recall(data: Any, indices: Any, updates: Any, out: Any, *attributes: Any) -
         return None
     try:
         fast = _plans.get(key(data, indices, updates, out, *attributes))
-    except (AttributeError, TypeError):  # no array, or an attribute that is wrong; the checks say so
+    except Exception:  # an attribute that cannot be hashed or compared; the checks say what is wrong with it
         return None
     return fast(data, indices, updates, out) if fast else None
 
@@ -68,7 +71,7 @@ def _keep(
     call: Call, data: Array, indices: Array, updates: Array, out: Array | None, attributes: tuple[Any, ...]
 ) -> None:
     global recall
-    attributes = tuple(int(one) if isinstance(one, np.integer) else one for one in attributes)
+    attributes = tuple(int(one) if type(one) in _NUMPY_INTEGERS else one for one in attributes)
     if any(type(one) not in _TYPES for one in attributes):
         return
     pointer, given = call.pointer if out is None else call.checked, (data, indices, updates, out)
@@ -95,13 +98,18 @@ def serving(call: Call, pointer: Any, data: Array, indices: Array, updates: Arra
     return None
 
 
+def looks(served: Fast) -> bool:
+    """Whether this looks at the arrays by itself, as the caller module's functions do."""
+    return isinstance(served, BuiltinFunctionType)
+
+
 def _one_at_a_time() -> bool:
     """Whether a GIL guards the table. A build that does without turns one on while it imports modules, for moments."""
     return "t" not in getattr(sys, "abiflags", "")
 
 
 def key(data: Any, indices: Any, updates: Any, out: Any, *attributes: Any) -> tuple[Any, ...]:
-    """Return all that makes calls alike; AttributeError where there is something else than arrays."""
+    """Return all that makes calls on arrays alike."""
     return (
         data.dtype, indices.dtype, updates.dtype, data.shape, indices.shape, updates.shape,
         data.strides, indices.strides, updates.strides, out is None, out is data, *attributes, *map(type, attributes),
@@ -109,11 +117,11 @@ def key(data: Any, indices: Any, updates: Any, out: Any, *attributes: Any) -> tu
 
 
 def _without_caller(call: Call, pointer: Any, data: Array, out: Array | None) -> Fast:
-    shape, dtype, scratch = data.shape, data.dtype, call.scratch
+    shape, scratch = data.shape, call.scratch
     address, invoke, empty, may_share = loader.address, loader.invoke, np.empty, np.may_share_memory
 
     def fresh(data: Any, indices: Any, updates: Any, _: Any) -> Array | None:
-        out = empty(shape, dtype)
+        out = empty(shape, data.dtype)  # its own one, which may have metadata
         status = invoke(pointer, address(out), address(data), address(indices), address(updates), scratch())
         return out if status == -1 else None
 

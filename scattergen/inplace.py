@@ -52,12 +52,9 @@ class Idiom:
     def __call__(self, a: Any, indices: Any, b: Any, *axis: Any) -> None:
         """Do it; `axis` is that of ``put_along_axis``, and there is none for the others."""
         guess = None
-        if type(indices) is _ndarray:
+        if type(indices) is _ndarray and (not axis or type(axis[0]) is int):  # 1.0 would be found where 1 was kept
             guess = (indices.shape, *axis)
-            try:
-                fast = self.recent.get(guess)
-            except TypeError:  # an unhashable axis
-                fast = guess = None
+            fast = self.recent.get(guess)
             if fast is not None and fast(a, indices, b):
                 return
         key = _signature(a, indices, b, axis)
@@ -88,7 +85,7 @@ class Idiom:
             return
         except IndexOutOfBounds as error:
             raise self._in_words_of_the_call(error, selection) from None
-        if not caller.adopt(dispatch.forget):
+        if not caller.adopt():
             return
         # A kernel walks each of its loops once at least: where nothing is written, none may be called.
         if key is not None and arguments.updates.size and not arguments.copies and not repeats.possible(arguments):

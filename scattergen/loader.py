@@ -154,6 +154,9 @@ MANY_CALLS = 200
 on_many_calls: Callable[[], None] = lambda: None  # noqa: E731
 """Run once, at call number `MANY_CALLS` that goes through the ABI module."""
 
+on_caller: Callable[[], None] = lambda: None  # noqa: E731
+"""Run when calls go through a caller module that did not before."""
+
 
 def _invoke_abi(call: Any, out: Any, data: Any, indices: Any, updates: Any, scratch: Any) -> int:
     ffi = _abi.ffi
@@ -218,3 +221,4 @@ def use_caller(path: AnyPath) -> None:
     if module.lib.scattergen_functions(id(found)) != 0:
         raise ImportError(f"{path} was built for another NumPy")
     functions, invoke = Functions(*found), module.lib.scattergen_invoke
+    on_caller()

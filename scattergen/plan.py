@@ -152,8 +152,11 @@ def _make(arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_
         fall_back(error)
         return Plan(form=form, kernel=kernel, layout=choice.layout, threads=1, ready=None, call=None)
     alignment, index_alignment = (1, 1) if found is None else (min(item, 8), index_item)
-    if not nest.components:  # no index is read, and NumPy calls any address of an empty array aligned
+    # NumPy calls any address of an empty array aligned; of such an array nothing is read.
+    if not nest.components:
         index_alignment = 1
+    if not target.size:  # every index is a bad one
+        alignment = 1
     call = Call(have.loaded, choice.layout, choice.threads, alignment, index_alignment)
     return Plan(form=form, kernel=kernel, layout=choice.layout, threads=choice.threads, ready=have, call=call)
 

@@ -24,9 +24,6 @@ from .ops import OPS, Op
 _MOST_NARROW = 2**31
 """The sizes whose indices all fit int32."""
 
-_OF_C = type(len)
-"""What the caller module serves calls with. There may be others still that were made before it came."""
-
 _MOST_KEPT = 64
 """Kinds of arrays that a `Prepared` knows; when there are more, all are forgotten and made again as they come."""
 
@@ -124,7 +121,7 @@ class Prepared:
         self._guess(served, data, out)
 
     def _guess(self, served: fast.Fast, data: Any, out: Any) -> None:
-        if isinstance(served, _OF_C):  # it looks at the arrays by itself
+        if fast.looks(served):
             self._recent[_kind(data, out)] = served
 
 

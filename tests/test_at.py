@@ -79,7 +79,7 @@ def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     if request.param == "no caller":
         monkeypatch.setattr(loader, "invoke", loader._invoke_abi)
         monkeypatch.setattr(loader, "functions", None)
-        monkeypatch.setattr(caller, "adopt", lambda then: True)
+        monkeypatch.setattr(caller, "adopt", lambda: True)
     elif not caller.make():
         pytest.skip("the caller module cannot be built here: no Python headers")
     yield request.param
@@ -713,6 +713,15 @@ def test_put_along_axis_over_a_dim_of_one() -> None:
     assert "do not broadcast" in str(at.explain(at.put_along_axis, a, indices, 20, 1))
     at.put_along_axis(a, indices, 20, axis=1)
     assert (np.take_along_axis(a, indices, axis=1) == 20).all()
+
+
+@pytest.mark.parametrize("axis", [1.0, np.float64(1)])
+def test_an_axis_that_equals_another_is_refused_again(axis: Any, either_way: str) -> None:
+    a, indices = np.zeros((3, 4)), np.zeros((3, 2), np.int64)
+    for _ in range(3):
+        at.put_along_axis(a, indices, 2.0, 1)
+    with pytest.raises(TypeError, match="integer"):
+        at.put_along_axis(a, indices, 2.0, axis)
 
 
 def test_put_along_axis_replaces_what_argmax_finds() -> None:

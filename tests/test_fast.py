@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import re
 import sys
 import threading
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 import scattergen
-from scattergen import caller, dispatch, fast, loader
+from scattergen import caller, dispatch, dtypes, fast, loader
 from scattergen.calls import arguments_of
 from scattergen.ops import OPS
 from scattergen.paths import templates
@@ -139,6 +140,35 @@ def test_tuples_are_fast_too(nobody_else: Callable[[], None]) -> None:
     nobody_else()
     assert (scattergen.scatter_nd(data, indices, updates, "add") == first).all()
     assert first[3].tolist() == [6, 8, 10]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bool", "bfloat16"])
+def test_a_result_is_served_as_the_data_of_the_next_call(dtype: str, nobody_else: Callable[[], None]) -> None:
+    data, indices, updates = arrays(str(dtypes.DTYPES["bf16"].numpy) if dtype == "bfloat16" else dtype)
+    result = call(data, indices, updates)
+    assert result.dtype is data.dtype
+    nobody_else()
+    for _ in range(3):
+        want = expected(result, indices, updates)
+        result = call(result, indices, updates)
+        assert (result == want).all()
+
+
+def test_copies_of_a_dtype_are_served(nobody_else: Callable[[], None]) -> None:
+    """NumPy makes one for each array that comes out of a pickle; a result has the one of its data."""
+    given = arrays()
+    call(*given)
+    call(*given, out=np.empty_like(given[0]))
+    nobody_else()
+    for _ in range(2):
+        data, indices, updates = (pickle.loads(pickle.dumps(one)) for one in given)
+        assert data.dtype is not given[0].dtype
+        assert (call(data, indices, updates) == expected(*given)).all()
+        assert (call(data, indices, updates, out=np.empty_like(given[0])) == expected(*given)).all()
+    for unit in ("m", "s"):
+        data = given[0].astype(np.dtype("float32", metadata={"unit": unit}))
+        assert call(data, *given[1:]).dtype.metadata == {"unit": unit}
+    assert call(*given).dtype.metadata is None
 
 
 OUTS = ["fresh", "in place", "another"]
@@ -335,6 +365,30 @@ def test_a_whole_number_of_numpys_is_kept(nobody_else: Callable[[], None]) -> No
     assert (call(*given) == expected(*given)).all()
 
 
+@of_the_table
+def test_the_table_runs_no_code_of_an_attributes_class() -> None:
+    """It might let go of the site that is being compared."""
+    asked = []
+
+    class Sly(np.int64):
+        def __index__(self) -> int:
+            asked.append(fast.forget())
+            return 0
+
+    given = arrays()
+    call(*given)
+    assert recalled(*given, Sly(0)) is None and not asked
+    assert (scattergen.scatter_elements(*given, Sly(0), "add") == expected(*given)).all()
+
+
+@pytest.mark.parametrize("unique", [np.timedelta64(0, "s"), np.timedelta64("NaT", "s")])
+def test_whatever_is_true_or_false_tells_whether_targets_are_unique(unique: Any) -> None:
+    data, updates = np.zeros(3), np.ones(2)
+    for _ in range(2):
+        found = scattergen.scatter_elements(data, np.array([0, 2]), updates, unique=unique)
+        assert found.tolist() == [1, 0, 1]
+
+
 def test_what_is_no_call_is_refused() -> None:
     """The functions are for this package alone; the wrong arguments raise, and do no harm."""
     functions = loader.functions
@@ -486,3 +540,66 @@ def test_without_a_caller_module_the_same_answers(monkeypatch: pytest.MonkeyPatc
         if name not in ("a masked array", "no alignment"):
             data, indices, updates = odd_ones
             assert (call(data, indices, updates) == expected(np.asarray(data), indices, np.asarray(updates))).all()
+
+
+def test_without_a_caller_module_what_is_refused_stays_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The dictionary compares dtypes and shapes, which a subclass has as well, and hashes attributes."""
+    monkeypatch.setattr(loader, "functions", None)
+    monkeypatch.setattr(loader, "invoke", loader._invoke_abi)
+    fast.forget()
+
+    class Zero:
+        def __index__(self) -> int:
+            return 0
+
+        def __hash__(self) -> int:
+            raise RuntimeError("no hash")
+
+    data, indices, updates = given = arrays()
+    for _ in range(2):
+        call(*given)
+        call(*given, out=data)
+        masked = np.ma.masked_array(data)
+        for wrong in ((masked, indices, updates), (data, indices, np.ma.masked_array(updates))):
+            with pytest.raises(TypeError, match="masked"):
+                call(*wrong)
+        with pytest.raises(TypeError, match="masked"):
+            call(masked, indices, updates, out=masked)
+        assert (scattergen.scatter_elements(*given, Zero(), "add") == expected(*given)).all()
+        assert call(data.astype(np.dtype("float32", metadata={"unit": "m"})), indices, updates).dtype.metadata
+
+
+def test_a_caller_module_that_comes_late_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has it made, all that was kept without it goes."""
+    monkeypatch.setattr(caller, "adopt", lambda: True)
+    monkeypatch.setattr(loader, "functions", None)
+    monkeypatch.setattr(loader, "invoke", loader._invoke_abi)
+    dispatch.forget()
+    data, indices, updates = given = arrays()
+    prepared = scattergen.prepare(indices, data.shape, 0, "add")
+    for _ in range(2):
+        call(*given)
+        prepared(data, updates)
+    assert len(fast._plans) == len(prepared._kept) == 1
+    late = caller.make()
+    assert late and not fast._plans and not prepared._kept
+    assert loader.functions is not None
+    call(*given)
+    assert (recalled(*given) == expected(*given)).all()
+
+
+def test_a_plan_that_does_not_look_is_no_guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was kept without a caller module trusts its key; another thread may bring the module at any time."""
+    data, indices, updates = arrays()
+    prepared = scattergen.prepare(indices, data.shape, 0, "add")
+    with monkeypatch.context() as without:
+        without.setattr(caller, "adopt", lambda: True)
+        without.setattr(loader, "functions", None)
+        without.setattr(loader, "invoke", loader._invoke_abi)
+        prepared(data, updates)
+    for _ in range(2):
+        prepared(data, updates)
+    with pytest.raises(TypeError, match="float64"):
+        prepared(data, updates.astype(np.float64))
+    with pytest.raises(ValueError, match="shape"):
+        prepared(data[:1], updates)

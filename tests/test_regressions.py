@@ -10,7 +10,7 @@ from bits import difference
 
 import scattergen
 from scattergen import plan, reference
-from scattergen.errors import SettingError, SpecError
+from scattergen.errors import IndexOutOfBounds, SettingError, SpecError
 from scattergen.kernel import KernelSpec
 from scattergen.loader import _abi
 
@@ -88,3 +88,13 @@ def test_attributes_of_no_use_are_refused_by_name() -> None:
         scattergen.scatter(data, indices, updates, opset="9")  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="threads"):
         scattergen.scatter_elements(data, indices, updates, threads=[])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("form", ["fresh", "in place", "another"])
+def test_empty_data_at_any_address_has_no_place_for_an_index(form: str) -> None:
+    data = np.zeros(0, [("before", np.float32), ("value", np.int64)])["value"]
+    assert data.flags.aligned and data.ctypes.data % 8
+    out = {"fresh": None, "in place": data, "another": data[:]}[form]
+    for reduction in ("none", "add"):
+        with pytest.raises(IndexOutOfBounds):
+            scattergen.scatter_elements(data, np.zeros(3, int), np.ones(3, np.int64), 0, reduction, out=out)

@@ -1,6 +1,6 @@
-/* What an array has to be: of NumPy's own class, of this very dtype, of this shape, and in C order or of these strides
- * (under a dim of size 1 any stride is in C order). Its elements lie in the bytes from `first` to before `end`, as seen
- * from its address. */
+/* What an array has to be: of NumPy's own class, of this dtype (see `same_type`), of this shape, and in C order or of
+ * these strides (under a dim of size 1 any stride is in C order). Its elements lie in the bytes from `first` to before
+ * `end`, as seen from its address. */
 struct kind {
     PyArray_Descr *type;
     npy_intp first, end;
@@ -49,11 +49,24 @@ static struct kind *kind_of(PyArrayObject *array)
     return kind;
 }
 
+/* Whether a dtype is one of NumPy's own numbers, in this machine's byte order. */
+static int is_plain(const PyArray_Descr *type)
+{
+    return PyTypeNum_ISNUMBER(type->type_num) && PyArray_ISNBO(type->byteorder);
+}
+
+/* Whether two dtypes are the same object, or copies of the same number's: NumPy makes them for arrays that were
+ * pickled, and for ones with metadata. */
+static int same_type(const PyArray_Descr *one, const PyArray_Descr *other)
+{
+    return one == other || (one->type_num == other->type_num && is_plain(one) && is_plain(other));
+}
+
 static int fits(PyObject *object, const struct kind *kind)
 {
     PyArrayObject *array = (PyArrayObject *)object;
     const int rank = kind->rank;
-    if (!PyArray_CheckExact(object) || PyArray_DESCR(array) != kind->type || PyArray_NDIM(array) != rank
+    if (!PyArray_CheckExact(object) || PyArray_NDIM(array) != rank || !same_type(PyArray_DESCR(array), kind->type)
         || (kind->in_c_order && !PyArray_IS_C_CONTIGUOUS(array)))
         return 0;
     for (int i = 0; i < rank; i++)
@@ -156,9 +169,10 @@ static PyObject *run(const struct site *site, PyObject *const *given)
     Py_INCREF(owner);
     Py_XINCREF(scratch_of);
     if (site->out == FRESH) {
-        Py_INCREF(like->type);
+        PyArray_Descr *type = PyArray_DESCR((PyArrayObject *)given[DATA]); /* with the metadata of data */
         npy_intp *shape = like->shape_and_strides, *strides = like->in_c_order ? NULL : shape + like->rank;
-        out = PyArray_NewFromDescr(&PyArray_Type, like->type, like->rank, shape, strides, NULL, 0, NULL);
+        Py_INCREF(type);
+        out = PyArray_NewFromDescr(&PyArray_Type, type, like->rank, shape, strides, NULL, 0, NULL);
     } else {
         out = given[OUT];
         Py_INCREF(out);

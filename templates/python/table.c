@@ -9,7 +9,7 @@ static size_t home_of(PyObject *const *given)
     uint64_t hash = (uint64_t)kind_of_output(given);
     for (int i = 0; i < ARRAYS; i++) {
         PyArrayObject *array = (PyArrayObject *)given[i];
-        hash = (hash ^ (uintptr_t)PyArray_DESCR(array)) * UINT64_C(0x9E3779B97F4A7C15);
+        hash = (hash ^ (uint64_t)PyArray_DESCR(array)->type_num) * UINT64_C(0x9E3779B97F4A7C15);
         for (int dim = 0; dim < PyArray_NDIM(array); dim++)
             hash = (hash ^ (uint64_t)PyArray_DIM(array, dim)) * UINT64_C(0x9E3779B97F4A7C15);
         for (int dim = 0; !PyArray_IS_C_CONTIGUOUS(array) && dim < PyArray_NDIM(array); dim++)
@@ -19,14 +19,21 @@ static size_t home_of(PyObject *const *given)
     return (size_t)(hash % PLACES);
 }
 
-/* Whether an attribute is the one of a site: the same object, or the same text or whole number. */
+/* Whether a whole number is NumPy's own: one of a class that Python defines may run anything when it is asked. */
+static int is_numpys_integer(PyObject *object)
+{
+    return PyArray_IsScalar(object, Integer) && !(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
+}
+
+/* Whether an attribute is the one of a site: the same object, or the same text or whole number. No code of Python's
+ * may run meanwhile, which might let go of the site. */
 static int same(PyObject *kept, PyObject *given)
 {
     if (kept == given)
         return 1;
     if (PyUnicode_CheckExact(kept) && PyUnicode_CheckExact(given))
         return PyUnicode_Compare(kept, given) == 0;
-    if (!PyLong_CheckExact(kept) || !(PyLong_CheckExact(given) || PyArray_IsScalar(given, Integer)))
+    if (!PyLong_CheckExact(kept) || !(PyLong_CheckExact(given) || is_numpys_integer(given)))
         return 0;
     PyObject *number = PyNumber_Index(given);
     const int equal = number ? PyObject_RichCompareBool(kept, number, Py_EQ) : 0;
