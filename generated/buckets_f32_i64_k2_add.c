@@ -16,15 +16,23 @@ typedef int64_t index_type;
  * component */
 enum { COUNT, TOTAL, UPDATE_STEP, SIZES, DEPTH = 2 };
 
-/* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
+/* memcpy in short pieces. */
+SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict from, int64_t bytes)
+{
+    enum { PIECE = 1024 };
+    for (int64_t i = 0; i < bytes; i += PIECE)
+        memcpy(to + i, from + i, (size_t)(bytes - i < PIECE ? bytes - i : PIECE));
+}
+
+/* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
 static inline void copy_run(element *restrict to, const element *restrict from, int64_t n)
 {
     const int64_t bytes = n * (int64_t)sizeof *to;
-    const int close = ((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18;
-    const int64_t piece = close ? 1024 : bytes;
-    for (int64_t i = 0; i < bytes; i += piece)
-        memcpy((char *)to + i, (const char *)from + i, (size_t)(bytes - i < piece ? bytes - i : piece));
+    if (((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18)
+        copy_pieces((char *)to, (const char *)from, bytes);
+    else
+        memcpy(to, from, (size_t)bytes);
 }
 
 enum { BLOCK = 1024 };
@@ -58,12 +66,14 @@ static int64_t check(const void *indices, const int64_t *layout)
     const int64_t *size = layout + SIZES, *stride = size + DEPTH;
     int64_t offset[BLOCK];
     const index_type *index = indices;
-    for (int64_t k = 0; k < count; k += BLOCK) {
-        const int64_t n = count - k < BLOCK ? count - k : BLOCK;
-        if (offsets(offset, index + k * step, step, n, size, stride))
-            for (int64_t i = k; i < k + n; i++)
-                if (offsets(offset, index + i * step, step, 1, size, stride))
-                    return i;
+    for (int64_t k = 0, most = BLOCK; k < count;) {
+        const int64_t n = count - k < most ? count - k : most;
+        if (!offsets(offset, index + k * step, step, n, size, stride))
+            k += n;
+        else if (n > 1)
+            most = n / 2;
+        else
+            return k;
     }
     return -1;
 }
@@ -199,13 +209,14 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
     threads = threads < MOST_THREADS ? threads : MOST_THREADS;
 #ifdef _OPENMP
     if (threads > 1) {
-#pragma omp parallel num_threads(threads) reduction(| : bad)
-        bad |= share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads());
-        return bad ? failed(indices, layout) : -1;
-    }
+#pragma omp parallel num_threads(threads)
+        if (share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads()))
+#pragma omp atomic write
+            bad = 1;
+    } else
 #endif
+        bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     (void)threads;
-    bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     return bad ? failed(indices, layout) : -1;
 }
 

@@ -17,15 +17,23 @@ static inline element less(element old, element update)
  * component, then whether the caches hold the output */
 enum { COUNT, TOTAL, UPDATE_STEP, SIZES, DEPTH = 2, WARM = SIZES + 2 * DEPTH };
 
-/* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
+/* memcpy in short pieces. */
+SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict from, int64_t bytes)
+{
+    enum { PIECE = 1024 };
+    for (int64_t i = 0; i < bytes; i += PIECE)
+        memcpy(to + i, from + i, (size_t)(bytes - i < PIECE ? bytes - i : PIECE));
+}
+
+/* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
 static inline void copy_run(element *restrict to, const element *restrict from, int64_t n)
 {
     const int64_t bytes = n * (int64_t)sizeof *to;
-    const int close = ((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18;
-    const int64_t piece = close ? 1024 : bytes;
-    for (int64_t i = 0; i < bytes; i += piece)
-        memcpy((char *)to + i, (const char *)from + i, (size_t)(bytes - i < piece ? bytes - i : piece));
+    if (((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18)
+        copy_pieces((char *)to, (const char *)from, bytes);
+    else
+        memcpy(to, from, (size_t)bytes);
 }
 
 enum { BLOCK = 1024 };
@@ -59,12 +67,14 @@ static int64_t check(const void *indices, const int64_t *layout)
     const int64_t *size = layout + SIZES, *stride = size + DEPTH;
     int64_t offset[BLOCK];
     const index_type *index = indices;
-    for (int64_t k = 0; k < count; k += BLOCK) {
-        const int64_t n = count - k < BLOCK ? count - k : BLOCK;
-        if (offsets(offset, index + k * step, step, n, size, stride))
-            for (int64_t i = k; i < k + n; i++)
-                if (offsets(offset, index + i * step, step, 1, size, stride))
-                    return i;
+    for (int64_t k = 0, most = BLOCK; k < count;) {
+        const int64_t n = count - k < most ? count - k : most;
+        if (!offsets(offset, index + k * step, step, n, size, stride))
+            k += n;
+        else if (n > 1)
+            most = n / 2;
+        else
+            return k;
     }
     return -1;
 }
@@ -96,9 +106,9 @@ static inline const element *in_row(element *restrict room, const element *updat
     return room;
 }
 
-/* Apply n updates to targets that the caches hold. */
-static inline void apply_warm(element *restrict o, const int64_t *restrict offset, const index_type *index,
-                              const element *restrict update, int64_t n)
+/* Apply n updates, STEP at a time, to targets that the caches hold; return how many that were. */
+static inline int64_t apply_warm(element *restrict o, const int64_t *restrict offset, const index_type *index,
+                                 const element *restrict update, int64_t n)
 {
     int64_t i = 0;
     for (; i + STEP <= n; i += STEP) {
@@ -108,13 +118,12 @@ static inline void apply_warm(element *restrict o, const int64_t *restrict offse
             o[offset[j]] = less(o[offset[j]], update[j]);
         }
     }
-    for (; i < n; i++)
-        o[offset[i]] = less(o[offset[i]], update[i]);
+    return i;
 }
 
-/* Apply n updates to targets that have to be fetched. */
-static inline void apply_cold(element *restrict o, const int64_t *restrict offset, const index_type *index,
-                              const element *restrict update, int64_t n)
+/* Apply n updates, STEP at a time, to targets that have to be fetched; return how many that were. */
+static inline int64_t apply_cold(element *restrict o, const int64_t *restrict offset, const index_type *index,
+                                 const element *restrict update, int64_t n)
 {
     int64_t i = 0;
     for (; i + STEP <= n; i += STEP) {
@@ -125,8 +134,7 @@ static inline void apply_cold(element *restrict o, const int64_t *restrict offse
             o[offset[j]] = less(o[offset[j]], update[j]);
         }
     }
-    for (; i < n; i++)
-        o[offset[i]] = less(o[offset[i]], update[i]);
+    return i;
 }
 
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
@@ -147,10 +155,10 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
         if (offsets(offset, index + k * DEPTH, DEPTH, n, size, stride))
             return failed(indices, layout);
         const element *packed = in_row(row, update + k * step, step, n);
-        if (layout[WARM])
-            apply_warm(o, offset, index + k * DEPTH, packed, n);
-        else
-            apply_cold(o, offset, index + k * DEPTH, packed, n);
+        int64_t i = layout[WARM] ? apply_warm(o, offset, index + k * DEPTH, packed, n)
+                                 : apply_cold(o, offset, index + k * DEPTH, packed, n);
+        for (; i < n; i++)
+            o[offset[i]] = less(o[offset[i]], packed[i]);
     }
     return -1;
 }

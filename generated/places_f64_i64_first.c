@@ -160,13 +160,14 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
     int bad = 0;
 #ifdef _OPENMP
     if (threads > 1) {
-#pragma omp parallel num_threads(threads) reduction(| : bad)
-        bad |= share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads());
-        return bad ? failed(indices, layout) : -1;
-    }
+#pragma omp parallel num_threads(threads)
+        if (share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads()))
+#pragma omp atomic write
+            bad = 1;
+    } else
 #endif
+        bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     (void)threads;
-    bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     return bad ? failed(indices, layout) : -1;
 }
 

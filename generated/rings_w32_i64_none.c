@@ -19,15 +19,23 @@ typedef int64_t index_type;
 enum { STREAMED, TOTAL, LOOPS, SIZE, LENGTH, OUT_STEP, UPDATE_STEP, STARTS, START_STEP, FIRST_LOOP };
 enum { EXTENT, OUT, INDEX, UPDATE, LOOP_NUMBERS, MOST_LOOPS = 128 };
 
-/* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
+/* memcpy in short pieces. */
+SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict from, int64_t bytes)
+{
+    enum { PIECE = 1024 };
+    for (int64_t i = 0; i < bytes; i += PIECE)
+        memcpy(to + i, from + i, (size_t)(bytes - i < PIECE ? bytes - i : PIECE));
+}
+
+/* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
 static inline void copy_run(char *restrict to, const char *restrict from, int64_t n)
 {
     const int64_t bytes = n * (int64_t)sizeof *to;
-    const int close = ((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18;
-    const int64_t piece = close ? 1024 : bytes;
-    for (int64_t i = 0; i < bytes; i += piece)
-        memcpy((char *)to + i, (const char *)from + i, (size_t)(bytes - i < piece ? bytes - i : piece));
+    if (((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18)
+        copy_pieces((char *)to, (const char *)from, bytes);
+    else
+        memcpy(to, from, (size_t)bytes);
 }
 
 typedef long long part __attribute__((vector_size(16), may_alias));
@@ -199,13 +207,14 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
     int bad = 0;
 #ifdef _OPENMP
     if (threads > 1) {
-#pragma omp parallel num_threads(threads) reduction(| : bad)
-        bad |= share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads());
-        return bad ? failed(indices, layout) : -1;
-    }
+#pragma omp parallel num_threads(threads)
+        if (share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads()))
+#pragma omp atomic write
+            bad = 1;
+    } else
 #endif
+        bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     (void)threads;
-    bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     return bad ? failed(indices, layout) : -1;
 }
 

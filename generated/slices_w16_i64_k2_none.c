@@ -18,15 +18,23 @@ enum {
     DEPTH = 2
 };
 
-/* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
+/* memcpy in short pieces. */
+SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict from, int64_t bytes)
+{
+    enum { PIECE = 1024 };
+    for (int64_t i = 0; i < bytes; i += PIECE)
+        memcpy(to + i, from + i, (size_t)(bytes - i < PIECE ? bytes - i : PIECE));
+}
+
+/* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
 static inline void copy_run(element *restrict to, const element *restrict from, int64_t n)
 {
     const int64_t bytes = n * (int64_t)sizeof *to;
-    const int close = ((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18;
-    const int64_t piece = close ? 1024 : bytes;
-    for (int64_t i = 0; i < bytes; i += piece)
-        memcpy((char *)to + i, (const char *)from + i, (size_t)(bytes - i < piece ? bytes - i : piece));
+    if (((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18)
+        copy_pieces((char *)to, (const char *)from, bytes);
+    else
+        memcpy(to, from, (size_t)bytes);
 }
 
 enum { BLOCK = 1024 };
@@ -61,12 +69,14 @@ static int64_t check(const void *indices, const int64_t *layout)
     int64_t offset[BLOCK];
     for (int64_t outer = 0; outer < layout[OUTER]; outer++) {
         const index_type *index = (const index_type *)indices + outer * layout[INDEX_OUTER];
-        for (int64_t k = 0; k < count; k += BLOCK) {
-            const int64_t n = count - k < BLOCK ? count - k : BLOCK;
-            if (offsets(offset, index + k * step, step, n, size, stride))
-                for (int64_t i = k; i < k + n; i++)
-                    if (offsets(offset, index + i * step, step, 1, size, stride))
-                        return outer * count + i;
+        for (int64_t k = 0, most = BLOCK; k < count;) {
+            const int64_t n = count - k < most ? count - k : most;
+            if (!offsets(offset, index + k * step, step, n, size, stride))
+                k += n;
+            else if (n > 1)
+                most = n / 2;
+            else
+                return outer * count + k;
         }
     }
     return -1;
@@ -128,20 +138,19 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
 {
     const int64_t outers = layout[OUTER], total = layout[TOTAL], out_outer = layout[OUT_OUTER];
     const int64_t first = total * me / all, end = total * (me + 1) / all;
-    /* an output that the caller gave may reach beyond its number of elements, and before its first */
-    const int64_t lowest = me > 0 ? first : INT64_MIN, beyond = me < all - 1 ? end : INT64_MAX;
+    /* an output that the caller gave may reach beyond its number of elements, and before its first; no sum with such a
+     * bound overflows */
+    const int64_t lowest = me > 0 ? first : INT64_MIN / 4, beyond = me < all - 1 ? end : INT64_MAX / 4;
     int bad = 0;
     (void)scratch;
     if (data)
         copy_run((element *)out + first, (const element *)data + first, end - first);
     for (int64_t outer = 0; outer < outers; outer++) {
         const int64_t base = outer * out_outer;
-        if (outers > 1 && (base + out_outer <= lowest || base >= beyond))
-            continue;
-        bad |= apply_range((element *)out + base, (const index_type *)indices + outer * layout[INDEX_OUTER],
-                           (const element *)updates + outer * layout[UPDATE_OUTER],
-                           lowest == INT64_MIN ? lowest : lowest - base,
-                           beyond == INT64_MAX ? beyond : beyond - base, layout);
+        if (base + out_outer > lowest && base <= beyond)
+            bad |= apply_range((element *)out + base, (const index_type *)indices + outer * layout[INDEX_OUTER],
+                               (const element *)updates + outer * layout[UPDATE_OUTER], lowest - base, beyond - base,
+                               layout);
     }
     return bad;
 }
@@ -152,13 +161,14 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
     int bad = 0;
 #ifdef _OPENMP
     if (threads > 1) {
-#pragma omp parallel num_threads(threads) reduction(| : bad)
-        bad |= share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads());
-        return bad ? failed(indices, layout) : -1;
-    }
+#pragma omp parallel num_threads(threads)
+        if (share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads()))
+#pragma omp atomic write
+            bad = 1;
+    } else
 #endif
+        bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     (void)threads;
-    bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     return bad ? failed(indices, layout) : -1;
 }
 

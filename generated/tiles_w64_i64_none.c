@@ -22,15 +22,23 @@ enum {
 /* How far ahead of the work are fetched: rows, targets in a tile, and what is read in order. */
 enum { BLOCK = 1024, ROWS_AHEAD = 8, AHEAD = 16, FAR_AHEAD = 2048, LINE = 64 };
 
-/* memcpy, but in short pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
+/* memcpy in short pieces. */
+SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict from, int64_t bytes)
+{
+    enum { PIECE = 1024 };
+    for (int64_t i = 0; i < bytes; i += PIECE)
+        memcpy(to + i, from + i, (size_t)(bytes - i < PIECE ? bytes - i : PIECE));
+}
+
+/* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
 static inline void copy_run(element *restrict to, const element *restrict from, int64_t n)
 {
     const int64_t bytes = n * (int64_t)sizeof *to;
-    const int close = ((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18;
-    const int64_t piece = close ? 1024 : bytes;
-    for (int64_t i = 0; i < bytes; i += piece)
-        memcpy((char *)to + i, (const char *)from + i, (size_t)(bytes - i < piece ? bytes - i : piece));
+    if (((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18)
+        copy_pieces((char *)to, (const char *)from, bytes);
+    else
+        memcpy(to, from, (size_t)bytes);
 }
 
 typedef long long part __attribute__((vector_size(16), may_alias));
@@ -108,8 +116,10 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
     const int64_t rows = touch ? least(BLOCK / columns, count) : 1;
     int32_t offset[BLOCK + AHEAD], column[BLOCK]; /* the last offsets are fetched, never applied */
     memset(offset, 0, (size_t)(rows * columns + AHEAD) * sizeof *offset);
-    for (int64_t i = 0; i < rows * columns; i++)
-        column[i] = i < columns ? (int32_t)i : column[i - columns];
+    for (int64_t i = 0; i < columns; i++)
+        column[i] = (int32_t)i;
+    for (int64_t n = columns; n < rows * columns; n *= 2)
+        memcpy(column + n, column, (size_t)least(n, rows * columns - n) * sizeof *column);
     for (int64_t k = 0; k < count; k += rows) {
         const int64_t n = least(rows, count - k) * columns;
         const element *row = update + k * update_step;
@@ -137,12 +147,14 @@ static int64_t check(const void *indices, const int64_t *layout)
     for (int64_t row = 0; row < layout[OUTER] * count; row++) {
         const index_type *index =
             (const index_type *)indices + row / count * layout[INDEX_OUTER] + row % count * layout[INDEX_STEP];
-        for (int64_t c = 0; c < inner; c += BLOCK) {
-            const int64_t n = least(BLOCK, inner - c);
-            if (place(offset, column, index + c, n, size, 0))
-                for (int64_t i = c; i < c + n; i++)
-                    if (place(offset, column, index + i, 1, size, 0))
-                        return row * inner + i;
+        for (int64_t k = 0, most = BLOCK; k < inner;) {
+            const int64_t n = inner - k < most ? inner - k : most;
+            if (!place(offset, column, index + k, n, size, 0))
+                k += n;
+            else if (n > 1)
+                most = n / 2;
+            else
+                return row * inner + k;
         }
     }
     return -1;
@@ -229,13 +241,14 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
     int bad = 0;
 #ifdef _OPENMP
     if (threads > 1) {
-#pragma omp parallel num_threads(threads) reduction(| : bad)
-        bad |= share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads());
-        return bad ? failed(indices, layout) : -1;
-    }
+#pragma omp parallel num_threads(threads)
+        if (share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads()))
+#pragma omp atomic write
+            bad = 1;
+    } else
 #endif
+        bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     (void)threads;
-    bad = share(out, data, indices, updates, layout, scratch, 0, 1);
     return bad ? failed(indices, layout) : -1;
 }
 

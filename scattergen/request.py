@@ -55,7 +55,7 @@ def generator_fingerprint() -> str:
 def _kernel_common(settings: Settings) -> str:
     """Return the part of the request that all kernels share."""
     # The flags that are wished for; what a compiler makes of them is a matter of the compiler.
-    flags = toolchain.flags(settings, openmp=True)
+    flags = toolchain.flags(settings, openmp=True, bare=True)
     cpu = machine.cpu_identity(settings.cpu)
     return "\n".join((generator_fingerprint(), machine.tag(), cpu, str(cache_root.FORMAT), *flags))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from .toolchain import Compiler
 if TYPE_CHECKING:
     from pathlib import Path
 
-_OPTIONAL: dict[str, str] = {"-fopenmp": "openmp", "-march=native": "native"}
+_OPTIONAL: dict[str, str] = {"-fopenmp": "openmp", "-march=native": "native", "-nostdlib": "bare"}
 """Flags that a kernel can be built without, and the name under which a refusal is remembered."""
 
 
@@ -29,14 +30,15 @@ class Outcome(Record):
 
 def kernel_flags(settings: Settings, known: Mapping[str, object]) -> list[tuple[str, ...]]:
     """Return the flags to try in turn, without what the compiler is `known` to refuse."""
-    # OpenMP goes first: compilers without its runtime are common, those without -march=native are not.
+    # What most compilers refuse goes first: the bare link, then OpenMP for want of its runtime.
     sets = []
-    for native, openmp in ((True, True), (True, False), (False, True), (False, False)):
-        pointless = not native and settings.cpu != "native"
-        refused = (native and known.get("native") is False) or (openmp and known.get("openmp") is False)
+    for wish in itertools.product((True, False), repeat=3):
+        wished = dict(zip(("native", "openmp", "bare"), wish, strict=True))
+        pointless = not wished["native"] and settings.cpu != "native"
+        refused = any(wanted and known.get(name) is False for name, wanted in wished.items())
         if not pointless and not refused:
-            sets.append(toolchain.flags(settings, openmp=openmp, native=native))
-    return sets
+            sets.append(toolchain.flags(settings, **wished))
+    return list(dict.fromkeys(sets))
 
 
 def compile_first(

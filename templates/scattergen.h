@@ -70,4 +70,11 @@ extern const int64_t scattergen_kernel_count;
 #define SCATTERGEN_ONCE __attribute__((noinline))
 #endif
 
+/* For a library that is linked without the C library and finds its functions in the process, of whatever version: GNU's
+ * has a memcpy of old, without vector instructions, and the new one under the name of memmove as well. */
+#ifdef SCATTERGEN_BARE
+#include <string.h>
+void *memcpy(void *restrict to, const void *restrict from, size_t bytes) __asm__("memmove");
+#endif
+
 #endif

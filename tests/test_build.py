@@ -426,7 +426,7 @@ def test_a_hanging_compiler(tmp_path: Path, use: Use) -> None:
 REFUSING = 'case "$*" in *{flag}*) echo "unknown option {flag}" >&2; exit 1;; esac'
 
 
-@pytest.mark.parametrize(("flag", "fact"), [("-fopenmp", "openmp"), ("-march=native", "native")])
+@pytest.mark.parametrize(("flag", "fact"), [("-fopenmp", "openmp"), ("-march=native", "native"), ("-nostdlib", "bare")])
 def test_what_a_compiler_refuses_is_left_out_and_remembered(
     root: Path, tmp_path: Path, generator: Path, flag: str, fact: str
 ) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from scattergen import toolchain
+from scattergen import paths, toolchain
 from scattergen.config import Settings
 from scattergen.errors import CompileError, CompilerNotFound, SettingError
 
@@ -157,6 +157,8 @@ def test_flags() -> None:
     assert toolchain.flags(Settings(cflags="-g '-DA=b c'"), openmp=False)[-2:] == ("-g", "-DA=b c")
     assert "-march=native" not in toolchain.flags(Settings(), openmp=False, native=False)
     assert "-march=x86-64-v2" in toolchain.flags(Settings(cpu="x86-64-v2"), openmp=False, native=False)
+    assert ("-nostdlib" in toolchain.flags(Settings(), openmp=False, bare=True)) == (sys.platform == "linux")
+    assert "-nostdlib" not in plain
     assert "-g" in toolchain.module_flags(Settings(cflags="-g"))
 
 
@@ -243,6 +245,27 @@ def test_an_undefined_name_fails_at_the_link(tmp_path: Path) -> None:
         compiled(tmp_path, str(REAL), text="int nowhere(void);\n" + SOURCE.replace("42", "nowhere()"))
 
 
+@pytest.mark.skipif(shutil.which("gcc") is None or sys.platform != "linux", reason="needs gcc and GNU's linker")
+def test_a_bare_link_leaves_to_the_process_what_every_one_has_and_no_more(tmp_path: Path) -> None:
+    flags = toolchain.flags(Settings(), openmp=True, bare=True)
+    source, library = tmp_path / "kernel.c", tmp_path / "kernel.so"
+
+    shutil.copy(paths.templates() / "scattergen.h", tmp_path)
+
+    def build(statement: str) -> None:
+        head = '#include <string.h>\n#include "scattergen.h"\nint nowhere(void);\n'
+        function = "void copy(char *to, const char *from, int n)"
+        source.write_text(f'{head}__attribute__((visibility("default"))) {function} {{ {statement} }}\n')
+        toolchain.compile_library(compiler("gcc"), source, library, flags, spec="kernel", timeout=60)
+
+    build("memcpy(to, from, n);")
+    to = ctypes.create_string_buffer(4)
+    ctypes.CDLL(str(library)).copy(to, b"abc", 4)
+    assert to.value == b"abc"
+    with pytest.raises(toolchain.Refusal, match="nowhere"):
+        build("*to = *from + n + nowhere();")
+
+
 def test_a_hanging_compiler_is_stopped_with_its_children(tmp_path: Path) -> None:
     hanging = script(
         tmp_path / "cc",
@@ -282,7 +305,7 @@ def test_an_interrupt_stops_the_compiler(tmp_path: Path) -> None:
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from pathlib import Path
-from scattergen import toolchain
+from scattergen import paths, toolchain
 from scattergen.config import Settings
 work = Path({str(tmp_path / "work")!r})
 cc = toolchain.find(Settings(cc={str(hanging)!r}))
