@@ -156,7 +156,7 @@ def _lanes(work: Work, machine: Machine) -> Choice:
     line = max(1, LINE // size)
     threads = work.threads(machine, max(outer, inner // line))
     widest = min(BLOCK, inner if outer >= threads else _round_up(-(-inner // threads), line))
-    near = machine.l2 // 2 // (axis * work.wide_size)
+    near = machine.l2 // 2 // (max(1, axis) * work.wide_size)  # the axis of empty data has size 0
     width = min(widest, max(PIECE // size, min(near, 2 * PIECE // size)))
     width = min(widest, _round_up(-(-inner // -(-inner // width)), line))  # all tiles alike
     fits = axis * width * work.wide_size * threads <= min(SCRATCH, machine.l3 // 2)

@@ -98,3 +98,12 @@ def test_empty_data_at_any_address_has_no_place_for_an_index(form: str) -> None:
     for reduction in ("none", "add"):
         with pytest.raises(IndexOutOfBounds):
             scattergen.scatter_elements(data, np.zeros(3, int), np.ones(3, np.int64), 0, reduction, out=out)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+@pytest.mark.parametrize("shape", [(1, 2), (3, 5), (2, 3, 2)])
+def test_empty_data_that_is_written_itself_has_no_place_for_an_index(dtype: type, shape: tuple[int, ...]) -> None:
+    data = np.zeros((9, *shape[1:]), dtype)[:0]  # the strides of one that is no slice are 0
+    for index in (np.int32, np.int64):
+        with pytest.raises(IndexOutOfBounds):
+            scattergen.scatter_elements(data, np.zeros(shape, index), np.ones(shape, dtype), out=data)
