@@ -127,6 +127,37 @@ static inline int64_t apply_cold(element *restrict o, const int64_t *restrict of
     return i;
 }
 
+enum { SAMPLE = 128 };
+
+/* Whether 13 of 16 updates, by a sample, go where the one before went: each would wait until that is in memory. */
+static inline int runs(const int64_t *restrict offset, int64_t n)
+{
+    int64_t same = 0;
+    if (n < SAMPLE)
+        return 0;
+    for (int64_t i = 1; i < SAMPLE; i++)
+        same += offset[i] == offset[i - 1];
+    return same > SAMPLE * 13 / 16;
+}
+
+/* Apply n updates, keeping a target until another one comes; return n. */
+static inline int64_t apply_runs(element *restrict o, const int64_t *restrict offset, const element *restrict update,
+                                 int64_t n)
+{
+    int64_t target = offset[0];
+    element kept = o[target];
+    for (int64_t i = 0; i < n; i++) {
+        if (offset[i] != target) {
+            o[target] = kept;
+            target = offset[i];
+            kept = o[target];
+        }
+        kept *= update[i];
+    }
+    o[target] = kept;
+    return n;
+}
+
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads)
 {
@@ -145,8 +176,13 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
         if (offsets(offset, index + k * DEPTH, DEPTH, n, size, stride))
             return failed(indices, layout);
         const element *packed = in_row(row, update + k * step, step, n);
-        int64_t i = layout[WARM] ? apply_warm(o, offset, index + k * DEPTH, packed, n)
-                                 : apply_cold(o, offset, index + k * DEPTH, packed, n);
+        int64_t i;
+        if (runs(offset, n))
+            i = apply_runs(o, offset, packed, n);
+        else if (layout[WARM])
+            i = apply_warm(o, offset, index + k * DEPTH, packed, n);
+        else
+            i = apply_cold(o, offset, index + k * DEPTH, packed, n);
         for (; i < n; i++)
             o[offset[i]] *= packed[i];
     }

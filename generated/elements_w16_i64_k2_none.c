@@ -150,8 +150,11 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
         if (offsets(offset, index + k * DEPTH, DEPTH, n, size, stride))
             return failed(indices, layout);
         const element *packed = in_row(row, update + k * step, step, n);
-        int64_t i = layout[WARM] ? apply_warm(o, offset, index + k * DEPTH, packed, n)
-                                 : apply_cold(o, offset, index + k * DEPTH, packed, n);
+        int64_t i;
+        if (layout[WARM])
+            i = apply_warm(o, offset, index + k * DEPTH, packed, n);
+        else
+            i = apply_cold(o, offset, index + k * DEPTH, packed, n);
         for (; i < n; i++)
             o[offset[i]] = packed[i];
     }
