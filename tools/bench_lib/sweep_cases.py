@@ -27,12 +27,16 @@ class Case(NamedTuple):
     def beside(self, size: int) -> Case:
         """Return the case for float32 that stands beside this one on elements of `size` bytes.
 
-        Single elements are as many, and slices have as many bytes, in as many tuples: the two then take the same steps.
+        Single elements are as many. Slices, and what an expanded index moves like them, have as many bytes: the two
+        then take the same steps through as much memory.
         """
-        *outer, last = self.data
-        if self.operator != "scatter_nd" or self.indices[-1] > len(outer):
+        wide = self.operator == "scatter_nd" and self.indices[-1] < len(self.data)
+        if not wide and self.style != "expanded":
             return self
-        return self._replace(data=(*outer, last * size // dtypes.DTYPES[SIBLING].size))
+        data, indices = (
+            (*outer, last * size // dtypes.DTYPES[SIBLING].size) for *outer, last in (self.data, self.indices)
+        )
+        return self._replace(data=data, indices=self.indices if wide else indices)
 
 
 def _elements(name: str, place: str, data: Shape, indices: Shape, *styles: str) -> list[Case]:
