@@ -24,6 +24,12 @@ static inline element narrow(float value)
     memcpy(&half, &rounded, sizeof half);
     return half;
 }
+
+/* As a half has it. */
+static inline float rounded(float value)
+{
+    return widen(narrow(value));
+}
 #elif defined(__F16C__)
 typedef float float4 __attribute__((vector_size(16)));
 typedef short half8 __attribute__((vector_size(16)));
@@ -37,6 +43,12 @@ static inline float widen(element half)
 static inline element narrow(float value)
 {
     return (element)__builtin_ia32_vcvtps2ph((float4){value}, 0)[0];
+}
+
+/* As a half has it; in vector registers all the way, which is what a chain of sums waits for. */
+static inline float rounded(float value)
+{
+    return __builtin_ia32_vcvtph2ps(__builtin_ia32_vcvtps2ph((float4){value}, 0))[0];
 }
 #else
 static inline float widen(element half)
@@ -75,6 +87,12 @@ static inline element narrow(float value)
         half -= 0x3f000000;
     }
     return (element)(sign | half);
+}
+
+/* As a half has it. */
+static inline float rounded(float value)
+{
+    return widen(narrow(value));
 }
 #endif
 
@@ -215,21 +233,21 @@ static inline int runs(const int64_t *restrict offset, int64_t n)
     return same > SAMPLE * 13 / 16;
 }
 
-/* Apply n updates, keeping a target until another one comes; return n. */
+/* Apply n updates, keeping a target as a float until another one comes; return n. */
 static inline int64_t apply_runs(element *restrict o, const int64_t *restrict offset, const element *restrict update,
                                  int64_t n)
 {
     int64_t target = offset[0];
-    element kept = o[target];
+    float kept = widen(o[target]);
     for (int64_t i = 0; i < n; i++) {
         if (offset[i] != target) {
-            o[target] = kept;
+            o[target] = narrow(kept);
             target = offset[i];
-            kept = o[target];
+            kept = widen(o[target]);
         }
-        kept = sum(kept, update[i]);
+        kept = rounded(kept + widen(update[i]));
     }
-    o[target] = kept;
+    o[target] = narrow(kept);
     return n;
 }
 

@@ -34,6 +34,8 @@ class Form(Record):
     """The least such number."""
     wide: bool = False
     """Whether sums and products of halves are computed in a copy that holds floats."""
+    keeps: bool = False
+    """Whether a target is kept through a run of updates, sums and products of halves as floats."""
     template: str = ""
     """Name of the template where it is not the form's."""
     threaded: bool = True
@@ -63,7 +65,13 @@ FORMS: dict[str, Form] = {
         ),
         Form("lanes", "columns with an index for every element, applied in order in the output itself"),
         Form("tiles", "as lanes, a few columns at a time in a copy that fits the cache", wide=True, template="lanes"),
-        Form("elements", "one element for every index tuple, applied in order", has_depth=True, threaded=False),
+        Form(
+            "elements",
+            "one element for every index tuple, applied in order",
+            has_depth=True,
+            keeps=True,
+            threaded=False,
+        ),
         Form("slices", "one contiguous slice for every index tuple, applied in order", has_depth=True),
         Form(
             "buckets",
@@ -170,8 +178,9 @@ class KernelSpec(Record):
 
     @property
     def rounds(self) -> bool:
-        """Whether sums and products of halves are rounded while they stay wide."""
-        return self.converts and self.operation in ("add", "mul")
+        """Whether sums and products of halves are rounded while they stay floats."""
+        half = self.element.kind == "half" and self.operation in ("add", "mul")
+        return half and (self.converts or self.form.keeps)
 
     @property
     def narrows(self) -> bool:
