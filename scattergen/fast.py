@@ -1,7 +1,7 @@
 """Small calls that repeat: the arrays and attributes of a call that was answered before → its result.
 
 The caller module has a table of them in C (templates/python/table.c). Where there is no such module, or where no
-GIL guards its table, a dictionary here does the same, and takes some microseconds longer.
+GIL guards its table, a dictionary here does the same, and takes a microsecond or two longer.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Takes data, indices, updates and out, then the attributes as `keeper` got them.
 
 
 def forget() -> None:
-    """Drop all that was kept."""
+    """Drop all that was kept; ask the caller module from now on, if one has come."""
     global recall
     recall = loader.functions.recall if loader.functions is not None and _one_at_a_time() else _recall
     _plans.clear()
@@ -70,14 +70,12 @@ def keeper(*attributes: Any) -> Keep:
 def _keep(
     call: Call, data: Array, indices: Array, updates: Array, out: Array | None, attributes: tuple[Any, ...]
 ) -> None:
-    global recall
     attributes = tuple(int(one) if type(one) in _NUMPY_INTEGERS else one for one in attributes)
     if any(type(one) not in _TYPES for one in attributes):
         return
     pointer, given = call.pointer if out is None else call.checked, (data, indices, updates, out)
     if loader.functions is not None and _one_at_a_time():
         loader.functions.remember(*loader.described(call, pointer), *given, *attributes)
-        recall = loader.functions.recall
         return
     served = serving(call, pointer, data, indices, updates, out)
     if served is not None:

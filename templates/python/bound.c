@@ -38,8 +38,8 @@ static PyObject *run_bound(PyObject *capsule, PyObject *none)
 
 static PyMethodDef run_bound_def = {"run_bound", run_bound, METH_NOARGS, NULL};
 
-/* bind_call(result, failed, owners, bytes, pointer, out, data, indices, updates) → a function of no arguments: runs the
- * call on these addresses and returns `result`, or else what `failed` returns or raises. `owners` are kept. */
+/* bind_call(result, failed, owners, bytes, pointer, out, data, indices, updates) → a function of no arguments, which
+ * runs the call on these addresses and returns `result`, or else what `failed` returns or raises. `owners` are kept. */
 static PyObject *bind_call(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
     (void)module;

@@ -23,7 +23,7 @@ struct site {
 
 enum { FRESH, DATA_ITSELF, ANOTHER };
 
-/* Bytes of a call's arrays from which on the interpreter is let go: it takes 40 ns, these bytes some hundreds. */
+/* Bytes of a call's arrays from which on the interpreter is let go: with fewer, that takes as long as the kernel. */
 enum { LONG = 1 << 12 };
 
 static struct kind *kind_of(PyArrayObject *array)
