@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 HEADER = "scattergen.h"
 
 
+Origin = Literal["cache", "built", "baseline"]
+
+
 class Built(Record):
     """A folder with a library that may be loaded and its C source, and how it came about (in `seconds`)."""
 
     folder: str
-    origin: Literal["cache", "built"]
+    origin: Origin
     seconds: float
 
     @property
@@ -46,11 +49,12 @@ class Built(Record):
         return self.library.with_name(SOURCE)
 
 
-def library(spec: KernelSpec, *, private: bool = False) -> Built:
+def library(spec: KernelSpec, *, private: bool = False, soon: bool = False) -> Built:
     """Return the library of a kernel: from the store, else built now.
 
     ``private=True`` has it in this process's own folder, for a caller whose loader could not open the one
-    in the store (a file system mounted noexec, an entry evicted a moment ago).
+    in the store (a file system mounted noexec, an entry evicted a moment ago). ``soon=True`` is for who waits:
+    what the store lacks is compiled without optimising, into that folder, in a third of the time.
 
     Raises `CompilerNotFound` (and no compiler built it before), `CompileError` (the same one at once when
     asked again), `KernelUnavailable` (SCATTERGEN_COMPILE=never), `CacheError` (no place at all).
@@ -58,7 +62,22 @@ def library(spec: KernelSpec, *, private: bool = False) -> Built:
     chosen = settings()
     name = str(spec)
     make = functools.partial(_make_kernel, spec, chosen)
-    return _obtain(name, request.of_kernel(name, chosen), chosen, make, private=private)
+    sooner = functools.partial(_baseline, spec, chosen) if soon and chosen.compile == "auto" else None
+    return _obtain(name, request.of_kernel(name, chosen), chosen, make, private=private, sooner=sooner)
+
+
+def _baseline(spec: KernelSpec, chosen: Settings, compiler: Compiler) -> Built | None:
+    if compiler.is_zig:  # which takes as long for either
+        return None
+    name = str(spec)
+    make = functools.partial(_make_kernel, spec, chosen, optimize=False)
+    key = request.key(request.of_kernel(name, chosen, optimize=False), compiler.identity)
+    return _once(Store.private(), name, key, compiler, make)._replace(origin="baseline")
+
+
+def lasts() -> bool:
+    """Whether what is built outlives this process."""
+    return _store(settings(), os.getpid()).mode == "on"
 
 
 def module(
@@ -88,7 +107,14 @@ _Make = Callable[[Compiler, Store, "Path"], dict[str, object]]
 
 
 def _obtain(
-    name: str, asked: str, chosen: Settings, make: _Make, *, private: bool = False, may_build: bool = True
+    name: str,
+    asked: str,
+    chosen: Settings,
+    make: _Make,
+    *,
+    private: bool = False,
+    may_build: bool = True,
+    sooner: Callable[[Compiler], Built | None] | None = None,
 ) -> Built:
     began = time.perf_counter()
     store = _store(chosen, os.getpid())
@@ -109,10 +135,13 @@ def _obtain(
         raise KernelUnavailable(f"{name} is not in the store {store.place}, and {why}")
     if compiler is None:
         raise missing
+    standing_in = sooner(compiler) if sooner else None
+    return standing_in or _once(Store.private() if private else store, name, key, compiler, make)
+
+
+def _once(store: Store, name: str, key: str, compiler: Compiler, make: _Make) -> Built:
     from . import flights  # imports threading: not on the way to a hit
 
-    if private:
-        store = Store.private()
     run = functools.partial(_build, store, name, key, compiler, make)
     return flights.once((store.place, name, key), run)
 
@@ -144,16 +173,18 @@ def _build(store: Store, name: str, key: str, compiler: Compiler, make: _Make) -
     return built
 
 
-def _since(began: float, folder: str, origin: Literal["cache", "built"]) -> Built:
+def _since(began: float, folder: str, origin: Origin) -> Built:
     return Built(folder=folder, origin=origin, seconds=time.perf_counter() - began)
 
 
-def _make_kernel(spec: KernelSpec, chosen: Settings, compiler: Compiler, store: Store, work: Path) -> dict[str, object]:
+def _make_kernel(
+    spec: KernelSpec, chosen: Settings, compiler: Compiler, store: Store, work: Path, *, optimize: bool = True
+) -> dict[str, object]:
     import shutil
 
     shutil.copyfile(os.path.join(template_folder(), HEADER), work / HEADER)
     known = store.facts(_learnt_under(compiler, chosen))
-    flags = trials.kernel_flags(chosen, known)
+    flags = trials.kernel_flags(chosen, known, optimize=optimize)
     return _compile(compiler, store, chosen, work, str(spec), _render(spec), flags)
 
 

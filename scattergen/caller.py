@@ -40,7 +40,7 @@ def adopt() -> bool:
         return False
     if not _tried:
         _tried = True
-        if not _take(build_it=False) and config.settings().compile == "auto":
+        if not _take(build_it=False) and config.settings().compile != "never":
             loader.on_many_calls = _start
     return True
 

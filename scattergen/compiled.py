@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, caller, dispatch, fast, lower, machine, plan
+from . import arrays, caller, dispatch, fast, lower, machine, supply
 from .arrays import Arguments
 from .bound import Bound
 from .errors import DTypeError, ShapeError, SpecError
@@ -132,7 +132,7 @@ def compile_all(
     kernels = dict.fromkeys(kernel for variants in needed.values() for kernel in variants)
     caller.make()
     with ThreadPoolExecutor(jobs or machine.usable_cores()) as pool:
-        work = [pool.submit(plan.ready, kernel) for kernel in kernels]
+        work = [pool.submit(supply.ready, kernel) for kernel in kernels]
         try:
             for number, future in enumerate(as_completed(work), 1):
                 ready = future.result()
@@ -141,13 +141,13 @@ def compile_all(
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-    variants = {kernel: _variant(plan.ready(kernel)) for kernel in kernels}
+    variants = {kernel: _variant(supply.ready(kernel)) for kernel in kernels}
     return [
         _KERNELS.get(spec.op.addressing, Kernel)(spec, tuple(variants[kernel] for kernel in needed[spec]))
         for spec in asked
     ]
 
 
-def _variant(ready: plan.Ready) -> Variant:
+def _variant(ready: supply.Ready) -> Variant:
     source = Path(ready.source).read_text(encoding="utf-8")
     return Variant(ready.spec, source, Path(ready.library), ready.loaded.address)

@@ -31,7 +31,14 @@ TABLE: tuple[Setting, ...] = (
     Setting("cache_dir", "SCATTERGEN_CACHE_DIR", (), False, "where built kernels are kept"),
     Setting("cache", "SCATTERGEN_CACHE", ("on", "read-only", "memory", "off"), False, "how the store is used"),
     Setting("cache_limit", "SCATTERGEN_CACHE_LIMIT", (), False, "bytes above which old entries of the store go"),
-    Setting("compile", "SCATTERGEN_COMPILE", ("auto", "never"), False, "never: a kernel not yet built raises"),
+    Setting(
+        "compile",
+        "SCATTERGEN_COMPILE",
+        ("auto", "optimized", "never"),
+        False,
+        "auto: a small call runs an unoptimised kernel while the optimised one is built; optimized: it waits for that;"
+        " never: a kernel not yet built raises",
+    ),
     Setting("compile_timeout", "SCATTERGEN_COMPILE_TIMEOUT", (), False, "seconds a compiler may take"),
     Setting("fallback", "SCATTERGEN_FALLBACK", ("reference", "error"), False, "what answers without a compiler"),
     Setting("num_threads", "SCATTERGEN_NUM_THREADS", (), False, "threads of a call; 0: the cores we may use"),

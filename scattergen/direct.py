@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from . import loader, plan, schedule, threads
+from . import loader, plan, schedule, supply, threads
 from .arrays import Array
 from .dtypes import DTYPES, DType
 from .errors import CompilerNotFound
@@ -22,10 +22,10 @@ def kernel(form: str, element: DType, index: DType = DTYPES["i64"]) -> KernelSpe
     return KernelSpec(form=FORMS[form], element=element, index=index, operation=FORMS[form].operations[0])
 
 
-def ready(spec: KernelSpec) -> plan.Ready | None:
+def ready(spec: KernelSpec) -> supply.Ready | None:
     """Return a kernel, built if nobody has it; None where NumPy has to answer, for want of a compiler."""
     try:
-        return plan.ready(spec)
+        return supply.ready(spec)
     except CompilerNotFound as error:
         plan.fall_back(error)
         return None
@@ -37,7 +37,7 @@ def most_threads(traffic: int, most: int | None) -> int:
 
 
 def run(
-    have: plan.Ready,
+    have: supply.Ready,
     layout: tuple[int, ...],
     number: int,
     out: Array,
@@ -59,7 +59,7 @@ def run(
 
 @lru_cache(maxsize=256)
 def _call(spec: KernelSpec, layout: tuple[int, ...], number: int) -> Call:
-    return Call(plan.ready(spec).loaded, layout, number, 1, 1)
+    return Call(supply.ready(spec).loaded, layout, number, 1, 1)
 
 
 def widen(halves: Array, into: Array, most: int | None) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import addressing, arrays, caller, dtypes, fast, loader, packing, plan, repeats
+from . import addressing, arrays, caller, dtypes, fast, loader, packing, plan, repeats, supply
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
 from .fast import Keep
@@ -46,6 +46,7 @@ def _drop() -> None:
 
 
 loader.on_caller = forget  # what was kept without a caller module does not go through it
+supply.on_improved = forget
 
 if hasattr(os, "register_at_fork"):  # plans of a child are made for one thread
     os.register_at_fork(after_in_child=forget)
@@ -98,7 +99,7 @@ def execute(
     arguments = repeats.collapse(read)
     data, out = arguments.data, arguments.out
     kernel_copies = not in_place and same_memory_order(data, target, out)
-    found = plan.plan(arguments, target, kernel_copies, threads)
+    found = plan.plan(arguments, target, kernel_copies, threads, soon=True)
     if found.call is None:
         return _by_reference(arguments)
     call, indices = found.call, loader.address(arguments.indices)

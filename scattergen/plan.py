@@ -1,40 +1,29 @@
 """Signature → plan: kernel, layout and threads, found once and kept.
 
-A kernel comes from the first that has it: this process, the ahead-of-time library, the store, the
-compiler; where there is no compiler the reference answers, or an error does (a setting).
+Where there is no compiler the reference answers, or an error does (a setting).
 """
 
 from __future__ import annotations
 
-import os
-import time
 import warnings
 from typing import Any
 
-from . import build, cache_entry, config, loader, log, lower, machine, prebuilt, schedule, threads
+from . import config, lower, machine, prebuilt, schedule, threads
 from .addressing import Extents, canonical_nest
 from .arrays import Arguments, Array
-from .errors import CacheError, CompilerNotFound
+from .errors import CompilerNotFound
 from .kernel import KernelSpec
-from .loader import Call, Loaded
+from .loader import Call
 from .record import Record
 from .schedule import Machine, Work
+from .supply import Ready, ready, stands
+
+SOON = 1 << 18
+"""Elements, of the output or of the updates, up to which a call takes the first kernel that is there: the baseline one
+needs up to 10 ms for them, and the optimised one is a tenth of a second and more away."""
 
 MOST_PLANS = 4096
 """Signatures kept; when there are more, all are forgotten and made again as they come."""
-
-
-class Ready(Record):
-    """A kernel that can be called."""
-
-    spec: KernelSpec
-    loaded: Loaded
-    origin: str
-    """Where this process has it from: built, cache or ahead-of-time."""
-    library: str
-    source: str
-    """The C file that the library was made from."""
-    seconds: float
 
 
 class Plan(Record):
@@ -49,7 +38,6 @@ class Plan(Record):
     call: Call | None
 
 
-_ready: dict[KernelSpec, Ready] = {}
 _plans: dict[tuple[Any, ...], Plan] = {}
 _warned = False
 
@@ -59,57 +47,11 @@ def forget() -> None:
     _plans.clear()
 
 
-def ready(spec: KernelSpec) -> Ready:
-    """Return the kernel of `spec`, loaded; it is built if nobody has it."""
-    found = _ready.get(spec)
-    if found is None:
-        found = _ready.setdefault(spec, _ahead_of_time(spec) or _built(spec))
-    return found
+def plan(arguments: Arguments, target: Array, fresh: bool, most_threads: int | None, *, soon: bool = False) -> Plan:
+    """Return the plan of a call that writes to `target`; `fresh` says that the kernel copies `data` there too.
 
-
-def _ahead_of_time(spec: KernelSpec) -> Ready | None:
-    began = time.perf_counter()
-    found = prebuilt.find(str(spec))
-    if found is None:
-        return None
-    loaded, library, source = found
-    seconds = time.perf_counter() - began
-    return Ready(
-        spec=spec, loaded=loaded, origin="ahead-of-time", library=str(library), source=str(source), seconds=seconds
-    )
-
-
-def _built(spec: KernelSpec) -> Ready:
-    built, loaded = _loaded(spec)
-    return Ready(
-        spec=spec,
-        loaded=loaded,
-        origin=built.origin,
-        library=os.path.join(built.folder, cache_entry.LIBRARY),
-        source=os.path.join(built.folder, cache_entry.SOURCE),
-        seconds=built.seconds,
-    )
-
-
-def _loaded(spec: KernelSpec) -> tuple[build.Built, Loaded]:
-    """Return the library of a kernel and what it holds, from a private copy where the store's cannot be loaded."""
-    built = build.library(spec)
-    try:
-        return built, loader.open_kernel(os.path.join(built.folder, cache_entry.LIBRARY), str(spec))
-    except OSError as error:
-        log.debug("%s: %s; trying a private copy", built.folder, error)
-    built = build.library(spec, private=True)
-    try:
-        return built, loader.open_kernel(os.path.join(built.folder, cache_entry.LIBRARY), str(spec))
-    except OSError as error:
-        raise CacheError(
-            f"{built.folder} cannot be loaded: {error}. Is its file system mounted noexec?"
-            " Set SCATTERGEN_CACHE_DIR to a folder that programs may run from"
-        ) from error
-
-
-def plan(arguments: Arguments, target: Array, fresh: bool, most_threads: int | None) -> Plan:
-    """Return the plan of a call that writes to `target`; `fresh` says that the kernel copies `data` there too."""
+    `soon` allows a baseline kernel (`supply.ready`) where the call is small.
+    """
     indices, updates, most = arguments.indices, arguments.updates, threads.most(most_threads)
     aligned = indices.flags.aligned and all(map(_aligned, (target, arguments.data, updates)))
     signature = (
@@ -117,8 +59,9 @@ def plan(arguments: Arguments, target: Array, fresh: bool, most_threads: int | N
         arguments.unique, aligned, fresh, most,
     )  # fmt: skip
     found = _plans.get(signature)
-    if found is None:
-        found = _make(arguments, target, aligned, fresh, most)
+    soon = soon and max(target.size, updates.size) <= SOON
+    if found is None or not (found.ready is None or stands(found.ready, soon=soon)):
+        found = _make(arguments, target, aligned, fresh, most, soon)
         if len(_plans) >= MOST_PLANS:
             _plans.clear()
         _plans[signature] = found
@@ -133,7 +76,7 @@ def _aligned(array: Array) -> bool:
     )
 
 
-def _make(arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_threads: int) -> Plan:
+def _make(arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_threads: int, soon: bool) -> Plan:
     spec, indices, updates = arguments.spec, arguments.indices, arguments.updates
     item, index_item = target.itemsize, indices.itemsize
     here = Machine(most_threads, *machine.cache_sizes()[1:])
@@ -147,7 +90,7 @@ def _make(arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_
         choice = schedule.choose(form, Work(found, element, operation, index_item, fresh), here)
     kernel = lower.kernel(choice.form, spec.dtype, spec.index, spec.reduction, len(nest.components))
     try:
-        have = ready(kernel)
+        have = ready(kernel, soon=soon)
     except CompilerNotFound as error:
         fall_back(error)
         return Plan(form=form, kernel=kernel, layout=choice.layout, threads=1, ready=None, call=None)

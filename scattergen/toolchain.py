@@ -21,7 +21,7 @@ _CANDIDATES = ("cc", "gcc", "clang")
 
 _KERNEL_FLAGS = (
     "-std=c11", "-O3", "-fwrapv", "-ffp-contract=off", "-fno-math-errno",
-    "-fPIC", "-shared", "-fvisibility=hidden",
+    "-fPIC", "-shared", "-fvisibility=hidden", "-pipe",
 )  # fmt: skip
 
 _OF_THE_PROCESS = ("memmove", "memset", "__memmove_chk", "__memcpy_chk", "__memset_chk", "__stack_chk_fail")
@@ -188,19 +188,23 @@ def _user_flags(settings: Settings) -> tuple[str, ...]:
     return tuple(words)
 
 
-def flags(settings: Settings, *, openmp: bool, native: bool = True, bare: bool = False) -> tuple[str, ...]:
+def flags(
+    settings: Settings, *, openmp: bool, native: bool = True, bare: bool = False, optimize: bool = True
+) -> tuple[str, ...]:
     """Return the flags of a kernel's build, in gcc's spelling.
 
     ``native=False`` leaves ``-march=native`` out, for a compiler that refuses it; a level that the
     settings name always stays. ``bare=True`` is for a library that a process with a C library loads, such as
-    Python: it is linked sooner, and not every linker can. Raises `SettingError` for flags that would change results.
+    Python: it is linked sooner, and not every linker can. ``optimize=False`` is for who waits for the library,
+    whatever level the settings ask for. Raises `SettingError` for flags that would change results.
     """
     cpu = () if settings.cpu == "native" and not native else (f"-march={settings.cpu}",)
     parallel = ("-fopenmp",) if openmp else ()
     # Some compilers take -fopenmp and have no runtime for it: let the link fail, not the load.
     whole = ("-Wl,-z,defs",) if sys.platform == "linux" else ()
     few = _BARE if bare and sys.platform == "linux" else ()
-    return (*_KERNEL_FLAGS, *cpu, *parallel, *whole, *few, *_user_flags(settings))
+    late = () if optimize else ("-O0",)
+    return (*_KERNEL_FLAGS, *cpu, *parallel, *whole, *few, *_user_flags(settings), *late)
 
 
 def module_flags(settings: Settings) -> tuple[str, ...]:

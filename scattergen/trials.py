@@ -28,16 +28,20 @@ class Outcome(Record):
     """``{"openmp": False}`` where the same source compiled only without OpenMP; usually empty."""
 
 
-def kernel_flags(settings: Settings, known: Mapping[str, object]) -> list[tuple[str, ...]]:
-    """Return the flags to try in turn, without what the compiler is `known` to refuse."""
-    # What most compilers refuse goes first: the bare link, then OpenMP for want of its runtime.
+def kernel_flags(settings: Settings, known: Mapping[str, object], *, optimize: bool = True) -> list[tuple[str, ...]]:
+    """Return the flags to try in turn, without what the compiler is `known` to refuse.
+
+    Without optimising (`toolchain.flags`) neither OpenMP nor the CPU's own instructions are asked for.
+    """
+    both, costly = (True, False), (True, False) if optimize else (False,)
     sets = []
-    for wish in itertools.product((True, False), repeat=3):
+    # What most compilers refuse goes first: the bare link, then OpenMP for want of its runtime.
+    for wish in itertools.product(costly, costly, both):
         wished = dict(zip(("native", "openmp", "bare"), wish, strict=True))
-        pointless = not wished["native"] and settings.cpu != "native"
+        pointless = optimize and not wished["native"] and settings.cpu != "native"
         refused = any(wanted and known.get(name) is False for name, wanted in wished.items())
         if not pointless and not refused:
-            sets.append(toolchain.flags(settings, **wished))
+            sets.append(toolchain.flags(settings, optimize=optimize, **wished))
     return list(dict.fromkeys(sets))
 
 

@@ -42,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
         kept = config.stash[_made] = tempfile.mkdtemp(prefix="scattergen-tests-")
     os.environ["SCATTERGEN_CACHE_DIR"] = kept
     os.environ["SCATTERGEN_FALLBACK"] = "error"
+    os.environ.setdefault("SCATTERGEN_COMPILE", "optimized")  # what users keep; test_supply.py has the baseline kernels
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

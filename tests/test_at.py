@@ -778,9 +778,9 @@ def test_nothing_of_it_is_imported_with_scattergen() -> None:
 def test_without_a_compiler_the_reference_answers(
     use_environment: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    from scattergen import plan
+    from scattergen import plan, supply
 
-    monkeypatch.setattr(plan, "_ready", {})
+    monkeypatch.setattr(supply, "_ready", {})
     dispatch.forget()
     use_environment(
         SCATTERGEN_FALLBACK="reference",

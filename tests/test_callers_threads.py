@@ -20,7 +20,7 @@ import pytest
 from bits import difference
 
 import scattergen
-from scattergen import at, build, caller, dispatch, fast, inplace, loader, plan, prebuilt, prepared, reference
+from scattergen import at, build, caller, dispatch, fast, inplace, loader, plan, prebuilt, prepared, reference, supply
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -268,7 +268,7 @@ def test_first_uses_at_once_build_each_kernel_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_environment: Callable[..., None], hasty: None
 ) -> None:
     use_environment(SCATTERGEN_CACHE_DIR=str(tmp_path / "store"))
-    monkeypatch.setattr(plan, "_ready", {})
+    monkeypatch.setattr(supply, "_ready", {})
     dispatch.forget()
     rendered: list[str] = []
     render = build._render
@@ -382,8 +382,8 @@ def test_a_plan_that_was_begun_with_another_number_of_threads_is_not_kept(
     call, plans = kept[way]
     make, another_sets = plan.plan, True
 
-    def plan_and_set(*args: Any) -> plan.Plan:
-        found = make(*args)
+    def plan_and_set(*args: Any, **more: Any) -> plan.Plan:
+        found = make(*args, **more)
         if another_sets:  # a thread, that is, at this moment
             scattergen.set_num_threads(1)
         return found

@@ -18,7 +18,7 @@ ORDER = (
     "lower", "schedule", "standard", "render", "packaging", "process", "toolchain", "targets", "trials", "libraries",
     "manifest", "locks", "cache_root", "cache_entry", "cache_admin", "cache_facts", "cache", "flights", "request",
     "build", "_abi", "loader", "caller", "bounds", "reference", "threads", "holders", "foreign", "shapes", "arrays",
-    "addressing", "prebuilt", "plan", "packing", "repeats", "checks", "strings", "moving", "fast", "dispatch",
+    "addressing", "prebuilt", "supply", "plan", "packing", "repeats", "checks", "strings", "moving", "fast", "dispatch",
     "direct", "accumulated", "calls", "explained", "prepared", "bound", "progress", "compiled", "api", "tensor",
     "graph", "selection", "casting", "pieces", "quick", "inplace", "at", "commands", "jit", "onnx", "workload",
     "cache_workload", "bench", "wanted", "aot", "terminal", "completion", "cli_commands", "cli",

@@ -9,7 +9,7 @@ import pytest
 from bits import difference
 
 import scattergen
-from scattergen import plan, reference
+from scattergen import reference, supply
 from scattergen.errors import IndexOutOfBounds, SettingError, SpecError
 from scattergen.kernel import KernelSpec
 from scattergen.loader import _abi
@@ -74,7 +74,7 @@ def test_rows_that_do_not_divide_the_output() -> None:
 
 @pytest.mark.parametrize("name", ["buckets_f32_i64_k1_add", "buckets_c128_i64_k1_add", "owners_f32_i64_k1_add"])
 def test_scratch_is_enough_for_fewer_threads(name: str) -> None:
-    struct = plan.ready(KernelSpec.parse(name)).loaded.struct
+    struct = supply.ready(KernelSpec.parse(name)).loaded.struct
     layout = _abi.ffi.new("int64_t[]", [1 << 20] * 16)
     sizes = [struct.scratch_bytes(layout, threads) for threads in range(1, 101)]
     assert sizes == sorted(sizes) and sizes[-1] <= 9 << 20

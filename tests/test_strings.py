@@ -59,8 +59,8 @@ def kernels() -> Iterator[list[str]]:
     seen: list[str] = []
     find = dispatch.plan.plan
 
-    def watched(*args: Any) -> Any:
-        found = find(*args)
+    def watched(*args: Any, **more: Any) -> Any:
+        found = find(*args, **more)
         assert found.call is not None
         seen.append(str(found.kernel))
         return found

@@ -12,6 +12,7 @@ See docs/benchmarks.md. Exit code: 0, or 1 where a result of scattergen's is wro
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -26,6 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not given or (given[0].startswith("-") and given[0] not in ("-h", "--help")):
         given = ["run", *given]
     chosen = _parser().parse_args(given)
+    os.environ.setdefault("SCATTERGEN_COMPILE", "optimized")  # of those who are asked to play, too
     try:
         code: int = chosen.action(chosen)
     except record.UnreadableRecord as error:

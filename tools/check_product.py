@@ -54,6 +54,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes to use")
     chosen = parser.parse_args()
     os.environ["SCATTERGEN_FALLBACK"] = "error"
+    os.environ.setdefault("SCATTERGEN_COMPILE", "optimized")
 
     import product  # after the environment is set
 

@@ -98,6 +98,7 @@ def measure(other: str, settings: dict[str, str], rounds: int) -> dict[str, floa
     mine = {
         name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "GOMP_", "SCATTERGEN_NUM"))
     }
+    mine.setdefault("SCATTERGEN_COMPILE", "optimized")
     command = [sys.executable, str(Path(__file__).resolve()), "--child", other]
     found = []
     for _ in range(rounds):

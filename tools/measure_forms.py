@@ -7,13 +7,18 @@ python tools/measure_forms.py strides    # one part: strides, expanded, prepared
 from __future__ import annotations
 
 import operator
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+os.environ.setdefault("SCATTERGEN_COMPILE", "optimized")
 
 import scattergen
 from scattergen import at

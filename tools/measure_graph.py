@@ -49,6 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _row(name: str, present: list[str], threads: int, rounds: int) -> bool:
     """Measure one workload and print its row; return whether every result is right."""
+    os.environ.setdefault("SCATTERGEN_COMPILE", "optimized")  # for the processes to come
     context = multiprocessing.get_context("spawn")
     pipes: dict[str, Connection] = {}
     playing: list[SpawnProcess] = []
