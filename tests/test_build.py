@@ -251,23 +251,21 @@ def test_threads_share_a_build_in_every_mode(tmp_path: Path, use: Use, mode: str
 
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
 def test_builders_that_are_killed_stop_nobody(root: Path, tmp_path: Path, generator: Path, kind: int) -> None:
-    chance = random.Random(kind)
-    cc = counting(tmp_path / "bin", "sleep 0.1")
-    killed = 0
+    chance, go = random.Random(kind), tmp_path / "go"
+    cc = counting(tmp_path / "bin", f"until [ -e '{go}' ]; do sleep 0.02; done")
     for turn in range(7):
+        if turn == 4:  # from now on it is a matter of luck how far they get
+            go.touch()
         child = Child(generator, root, "build", f"rows_f32_i64_k{turn}_add", SCATTERGEN_CC=cc)
         wait_until(lambda turn=turn: len(asked(tmp_path / "bin")) > turn)
         time.sleep(chance.uniform(0, 0.2))
         child.process.send_signal(kind)
         child.process.communicate(timeout=30)
-        killed += child.process.returncode != 0
-    assert killed > 2
-    began = time.monotonic()
+        assert child.process.returncode != 0 or turn >= 4
     wanted = [f"rows_f32_i64_k{turn}_add" for turn in range(7)]
     answers = Child(generator, root, "build", *wanted, SCATTERGEN_CC=cc).result()
     assert all(answer["right"] for answer in answers)
-    assert max(answer["seconds"] for answer in answers) < 2
-    assert time.monotonic() - began < 20
+    assert max(answer["seconds"] for answer in answers) < 30, "who was killed held a lock for its whole 60 s"
     assert len(names(root / "v1")) == 7
     for path in (root / "tmp").iterdir():
         os.utime(path, (1, 1))
