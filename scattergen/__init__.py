@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .commands import env, show
     from .compiled import Kernel, compile, compile_all
     from .config import Settings
+    from .differentiated import Gradients, gradients
     from .explained import Explanation, explain
     from .prebuilt import Folder
     from .prepared import Prepared, prepare
@@ -48,6 +49,7 @@ __all__ = [
     "Bound",
     "Explanation",
     "Folder",
+    "Gradients",
     "Kernel",
     "OpSpec",
     "Prepared",
@@ -62,6 +64,7 @@ __all__ = [
     "explain",
     "find_bad",
     "get_num_threads",
+    "gradients",
     "graph",
     "prepare",
     "scatter",
@@ -84,6 +87,8 @@ _LAZY = {
     "compile": "compiled",
     "compile_all": "compiled",
     "Settings": "config",
+    "Gradients": "differentiated",
+    "gradients": "differentiated",
     "Explanation": "explained",
     "explain": "explained",
     "Folder": "prebuilt",

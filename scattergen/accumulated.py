@@ -74,7 +74,7 @@ def execute(arguments: Arguments, threads: int | None) -> Array:
     for place in _blocks(data.shape, _outer_dims(arguments), _room(threads)):
         if direct_out and place and room is None and not arguments.checked and _is_out_of_bounds(arguments):
             raise dispatch.out_of_bounds(arguments)  # of one piece, `out` is written when all has gone well
-        before = _plain(data[place])
+        before = arrays.plain(data[place])
         if room is None:  # the first piece is the largest
             room = np.empty(before.size, np.float32)
         wide = room[: before.size].reshape(before.shape)
@@ -102,7 +102,7 @@ def apply_to(wide: Array, arguments: Arguments, threads: int | None) -> None:
     dims, most = indices.ndim - 1 if tuples else spec.place + 1, _room(threads)
     room = np.empty(min(updates.size, max(most, math.prod(updates.shape[dims:]))), np.float32)
     for place in _blocks(updates.shape, dims, most):
-        chunk = _plain(updates[place])
+        chunk = arrays.plain(updates[place])
         floats = room[: chunk.size].reshape(chunk.shape)
         direct.widen(chunk, floats, 1)
         target = wide if tuples else wide[place[: spec.place]]  # a chunk of outer steps has those of the output
@@ -178,12 +178,6 @@ def _blocks(shape: tuple[int, ...], dims: int, most: int) -> Iterator[Place]:
     for step in range(shape[0]):
         for rest in _blocks(shape[1:], dims - 1, most):
             yield (slice(step, step + 1), *rest)
-
-
-def _plain(array: Array) -> Array:
-    """Return an array that kernels can walk as one run: native, aligned, C-contiguous."""
-    native = array.astype(array.dtype.newbyteorder("="), copy=False)
-    return np.require(native, requirements=("C", "A"))
 
 
 def _settle(wide: Array, before: Array, target: Array, threads: int | None) -> None:

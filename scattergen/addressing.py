@@ -35,6 +35,8 @@ class Way(Record):
     """The error of a call, None where every index is in bounds."""
     reference: Callable[[Arguments], Array]
     """The result of a call, slowly."""
+    targets: Callable[[Arguments], Array] | None = None
+    """The number of every update's target, slowly; None where a call is turned into one of another way before."""
 
 
 def canonical_nest(spec: OpSpec, extents: Extents) -> Nest:
@@ -50,6 +52,13 @@ def out_of_bounds(arguments: Arguments) -> IndexOutOfBounds | None:
 def by_reference(arguments: Arguments) -> Array:
     """Return what the reference gives, in an array of its own."""
     return WAYS[arguments.spec.op.addressing].reference(arguments)
+
+
+def targets(arguments: Arguments) -> Array:
+    """Return for every update the number of its target, elements of `data` counted in row-major order."""
+    found = WAYS[arguments.spec.op.addressing].targets
+    assert found is not None
+    return found(arguments)
 
 
 def _axis_nest(spec: OpSpec, e: Extents) -> Nest:
@@ -87,6 +96,18 @@ def _tuples(arguments: Arguments) -> Array:
     return reference.scatter_nd(arguments.data, arguments.indices, arguments.updates, arguments.spec.reduction)
 
 
+def _element_targets(arguments: Arguments) -> Array:
+    from . import reference
+
+    return reference.element_targets(arguments.data.shape, arguments.indices, arguments.spec.place)
+
+
+def _tuple_targets(arguments: Arguments) -> Array:
+    from . import reference
+
+    return reference.tuple_targets(arguments.data.shape, arguments.indices)
+
+
 def _window_nest(spec: OpSpec, e: Extents) -> Nest:
     wraps = spec.mode == "circular"
     return loops.windows(e.updates, spec.place, e.data, e.out_strides, e.index_strides, e.update_strides, wraps)
@@ -110,7 +131,7 @@ def _windows(arguments: Arguments) -> Array:
 
 
 WAYS: dict[str, Way] = {
-    "axis": Way(_axis_nest, _beyond_axis, _elements),
-    "tuples": Way(_tuples_nest, _beyond_dims, _tuples),
+    "axis": Way(_axis_nest, _beyond_axis, _elements, _element_targets),
+    "tuples": Way(_tuples_nest, _beyond_dims, _tuples, _tuple_targets),
     "window": Way(_window_nest, _misplaced_windows, _windows),
 }

@@ -228,6 +228,12 @@ def compact(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
     return np.broadcast_to(np.array(array[once], dtype or array.dtype, order="C"), array.shape)
 
 
+def plain(array: Array) -> Array:
+    """Return an array that kernels can walk as one run: native, aligned, C-contiguous; itself if it is so."""
+    native = array.astype(dtypes.native(array.dtype), copy=False)
+    return np.require(native, requirements=("C", "A"))
+
+
 def readable(array: Array, name: str, out: Array | None, copies: list[str]) -> Array:
     """Return the array, or one copy of it where a kernel cannot read it while it writes `out`."""
     reasons = []

@@ -17,9 +17,10 @@ from .kernel import FORMS, KernelSpec
 from .loader import NULL, Call
 
 
-def kernel(form: str, element: DType, index: DType = DTYPES["i64"]) -> KernelSpec:
-    """Return the kernel of a form that helps along; such a form has one operation."""
-    return KernelSpec(form=FORMS[form], element=element, index=index, operation=FORMS[form].operations[0])
+def kernel(form: str, element: DType, index: DType = DTYPES["i64"], operation: str = "", depth: int = 1) -> KernelSpec:
+    """Return the kernel of a form that helps along; without `operation` the first that the form has."""
+    operation = operation or FORMS[form].operations[0]
+    return KernelSpec(form=FORMS[form], element=element, index=index, operation=operation, depth=depth)
 
 
 def ready(spec: KernelSpec) -> supply.Ready | None:
@@ -43,7 +44,7 @@ def run(
     out: Array,
     data: Array | None,
     indices: Array | None,
-    updates: Array,
+    updates: Array | None,
 ) -> int:
     """Run a kernel on `number` threads; return -1, or the position of an index that is out of bounds."""
     call = _call(have.spec, layout, number)
@@ -52,7 +53,7 @@ def run(
         loader.address(out),
         NULL if data is None else loader.address(data),
         NULL if indices is None else loader.address(indices),
-        loader.address(updates),
+        NULL if updates is None else loader.address(updates),
         call.scratch(),
     )
 

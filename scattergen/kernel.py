@@ -102,6 +102,13 @@ FORMS: dict[str, Form] = {
             kinds=("bool", "unsigned", "signed", "float", "half"),
             operations=("first",),
         ),
+        Form(
+            "backward",
+            "one step of a gradient, at the target of every update in order",
+            has_depth=True,
+            kinds=("word", "float", "complex"),
+            operations=("gather", "take", "suffix", "prefix", "ties", "share"),
+        ),
     )
 }
 
@@ -115,6 +122,12 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "and": ("bool",),
     "convert": ("half",),
     "first": ("bool", "unsigned", "signed", "float", "half"),
+    "gather": ("word",),
+    "take": ("word",),
+    "suffix": ("float", "complex"),
+    "prefix": ("float", "complex"),
+    "ties": ("float",),
+    "share": ("float",),
 }
 """What a kernel does with an old value and an update, and the kinds of elements that have it."""
 
@@ -161,6 +174,8 @@ class KernelSpec(Record):
         """Name of the C function that computes one step; empty where `=`, `+=` or `*=` says it."""
         if self.operation in ("or", "and", "max", "min"):
             return {"or": "either", "and": "both", "max": "greater", "min": "less"}[self.operation]
+        if self.operation in ("suffix", "prefix"):
+            return "product" if self.element.kind == "complex" else ""
         narrow_product = self.operation == "mul" and self.element.kind == "unsigned" and self.element.size < 4
         if self.operation in ("add", "mul") and (self.element.kind in ("complex", "half") or narrow_product):
             return {"add": "sum", "mul": "product"}[self.operation]

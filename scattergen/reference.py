@@ -1,4 +1,4 @@
-"""The slow meaning of each operator: the oracle of the tests, and the answer where no compiler exists.
+"""The slow meaning of operators and gradients: the oracle of the tests, and the answer where no compiler exists.
 
 The loop over `indices` runs in row-major order and every update is rounded to the element type before the
 next one, so that a result is exact to the bit. Kernels have to give these very bits.
@@ -27,14 +27,34 @@ def scatter_elements(data: Array, indices: Array, updates: Array, axis: int, red
     """
     _check(indices, data.shape[axis : axis + 1], "ScatterElements")
     out, source, combine = _prepare(data, updates, reduction)
-    cells, index, before = out.reshape(-1), indices.astype(np.int64), indices.shape[:axis]
-    lane, step = _lanes(out.shape, indices.shape, axis)
+    cells, before, targets = out.reshape(-1), indices.shape[:axis], element_targets(data.shape, indices, axis)
     for place in range(indices.shape[axis]):
         here: Any = (*map(slice, before), place)
-        target = lane + index[here] % data.shape[axis] * step
         with np.errstate(all="ignore"):
-            cells[target] = combine(cells[target], source[here])
+            cells[targets[here]] = combine(cells[targets[here]], source[here])
     return out.view(data.dtype)
+
+
+def element_targets(shape: tuple[int, ...], indices: Array, axis: int) -> Array:
+    """Return the number of every entry's target, elements of an array of `shape` counted in row-major order.
+
+    Flat numbers, because NumPy indexes by at most 63 arrays and the rank may be 64.
+    """
+    steps = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
+    targets = indices.astype(np.int64) % max(1, shape[axis]) * steps[axis]
+    for dim, (extent, step) in enumerate(zip(indices.shape, steps, strict=True)):
+        if dim != axis:
+            targets += np.arange(0, extent * step, step).reshape(-1, *(1,) * (indices.ndim - 1 - dim))
+    return targets
+
+
+def tuple_targets(shape: tuple[int, ...], indices: Array) -> Array:
+    """Return the number of the target of every element of `updates`, as `element_targets` counts them."""
+    numbers = np.arange(math.prod(shape)).reshape(shape)
+    found = np.empty((*indices.shape[:-1], *shape[indices.shape[-1] :]), np.int64)
+    for place in np.ndindex(indices.shape[:-1]):
+        found[place] = numbers[tuple(indices[place])]
+    return found
 
 
 def scatter_nd(data: Array, indices: Array, updates: Array, reduction: str) -> Array:
@@ -72,6 +92,60 @@ def tensor_scatter(data: Array, indices: Array, updates: Array, axis: int, mode:
     return out
 
 
+def gradients(grad: Array, data: Array, updates: Array, targets: Array, reduction: str) -> tuple[Array, Array]:
+    """Return the gradients of `data` and `updates`, whose targets are the elements of `data` with these numbers.
+
+    Values have the type of `grad`, and no halves among them; complex ones are conjugates.
+    """
+    of_data, of_updates = grad.reshape(-1).copy(), np.zeros(targets.shape, grad.dtype)
+    flat, own, cells = updates.reshape(-1), data.reshape(-1), of_updates.reshape(-1)
+    places: dict[int, list[int]] = {}
+    for place, target in enumerate(targets.reshape(-1).tolist()):
+        places.setdefault(target, []).append(place)
+    with np.errstate(all="ignore"):
+        for target, some in places.items():
+            of_data[target], cells[some] = _BACKWARD[reduction](of_data[target], own[target], flat[some], reduction)
+    return of_data.reshape(grad.shape), of_updates
+
+
+def _of_replaced(grad: Any, own: Any, updates: Array, reduction: str) -> tuple[Any, Any]:
+    return 0, [0] * (len(updates) - 1) + [grad]
+
+
+def _of_sums(grad: Any, own: Any, updates: Array, reduction: str) -> tuple[Any, Any]:
+    return grad, [grad] * len(updates)
+
+
+def _of_products(grad: Any, own: Any, updates: Array, reduction: str) -> tuple[Any, Any]:
+    multiply = _COMBINE_KIND.get(("mul", updates.dtype.kind)) or _COMBINE["mul"]
+    found = np.empty_like(updates)
+    after, before = grad, own
+    for place in reversed(range(len(updates))):
+        found[place], after = after, multiply(after, updates[place])
+    for place, update in enumerate(updates):
+        found[place], before = multiply(found[place], before), multiply(before, update)
+    return after, found
+
+
+def _of_extremes(grad: Any, own: Any, updates: Array, reduction: str) -> tuple[Any, Any]:
+    result = own
+    for update in updates:
+        result = _COMBINE[reduction](result, update)
+    wins, *theirs = (one == result or one != one for one in (own, *updates))
+    share = grad / np.float64(wins + sum(theirs))  # of the type of `grad`, rounded once, when it is kept
+    return share if wins else 0, [share if one else 0 for one in theirs]
+
+
+_BACKWARD: dict[str, Callable[[Any, Any, Array, str], tuple[Any, Any]]] = {
+    "none": _of_replaced,
+    "add": _of_sums,
+    "mul": _of_products,
+    "max": _of_extremes,
+    "min": _of_extremes,
+}
+"""The gradient at one target: of the result, its old value, its updates in order → of the old value, of those."""
+
+
 def _check(indices: Array, sizes: tuple[int, ...], operator: str) -> None:
     error = find_out_of_bounds(indices, sizes, operator)
     if error is not None:
@@ -84,17 +158,6 @@ def _prepare(data: Array, updates: Array, reduction: str) -> tuple[Array, Array,
     if kind == "b":
         data, updates = data.view(np.uint8), updates.view(np.uint8)
     return data.copy(order="C"), updates, _COMBINE_KIND.get((reduction, kind)) or _COMBINE[reduction]
-
-
-def _lanes(shape: tuple[int, ...], entries: tuple[int, ...], axis: int) -> tuple[Any, int]:
-    """Return the flat offsets at which the lanes of the entries begin, and the step along each lane.
-
-    Flat offsets, because NumPy indexes by at most 63 arrays and the rank may be 64.
-    """
-    steps = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-    step = steps.pop(axis)
-    places = np.indices((*entries[:axis], *entries[axis + 1 :]), sparse=True)
-    return sum(place * step for place, step in zip(places, steps, strict=True)), step
 
 
 def _greater(old: Any, new: Any) -> Any:

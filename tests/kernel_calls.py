@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import math
 import random
 import zlib
 from collections.abc import Iterator
@@ -24,8 +25,8 @@ import values
 from bits import difference
 from scenarios import SCENARIOS, Scenario
 
-from scattergen import _abi, arrays, config, lower, plan, reference
-from scattergen.dtypes import ELEMENTS, INDEX_TYPES, DType
+from scattergen import _abi, arrays, backward, config, lower, plan, reference
+from scattergen.dtypes import DTYPES, ELEMENTS, INDEX_TYPES, DType
 from scattergen.errors import CompilerNotFound
 from scattergen.graph import steps
 from scattergen.kernel import KernelSpec
@@ -381,8 +382,20 @@ HELPING = (
     "places_bool_i64_first",
     "places_f16_i32_first",
     "places_bf16_i64_first",
+    "backward_w32_i64_k1_gather",
+    "backward_w16_i32_k0_gather",
+    "backward_w128_i32_k2_take",
+    "backward_w64_i64_k1_take",
+    "backward_f32_i64_k1_suffix",
+    "backward_c64_i32_k1_suffix",
+    "backward_f64_i32_k3_prefix",
+    "backward_c128_i64_k1_prefix",
+    "backward_f32_i32_k1_ties",
+    "backward_f64_i64_k2_ties",
+    "backward_f32_i64_k1_share",
+    "backward_f64_i32_k0_share",
 )
-"""Kernels that help along: each form with every kind of element that it is for."""
+"""Kernels that help along: each form with every kind of element that it is for, and each operation."""
 
 
 @lru_cache(maxsize=1)
@@ -391,7 +404,7 @@ def helping() -> dict[KernelSpec, list[KernelCall]]:
     found: dict[KernelSpec, list[KernelCall]] = {}
     for name in HELPING:
         spec, chance = KernelSpec.parse(name), np.random.default_rng(zlib.crc32(name.encode()))
-        found[spec] = [*(_places if spec.form.name == "places" else _conversions)(spec, chance)]
+        found[spec] = [*_HELPING[spec.form.name](spec, chance)]
     return found
 
 
@@ -458,6 +471,110 @@ def _places(spec: KernelSpec, chance: np.random.Generator) -> Iterator[KernelCal
             sizes=(size,),
             tuples=False,
         )
+
+
+def _steps(spec: KernelSpec, chance: np.random.Generator) -> Iterator[KernelCall]:
+    depth = spec.depth
+    along: list[tuple[Shape, Shape, int, Shape]] = [  # data, indices as they are expanded to, axis, as they lie
+        ((6,), (9,), 0, (9,)),
+        ((1,), (3,), 0, (1,)),
+        ((5, 700), (9, 650), 0, (9, 650)),
+        ((5, 40), (30, 40), 0, (30, 1)),
+        ((3, 1500), (3, 1200), 1, (3, 1200)),
+        ((3, 8, 7), (2, 20, 5), 1, (2, 20, 1)),
+        ((2, 8, 3, 2), (2, 5, 3, 2), 1, (2, 5, 3, 2)),
+    ]
+    for data, shape, axis, own in along if depth == 1 else ():
+        index = np.broadcast_to(chance.integers(-data[axis], data[axis], own).astype(spec.index.numpy), shape)
+        yield from _walks(spec, chance, data, index, shape, axis)
+    for batch, rest in (((4, 300), ()), ((1100,), (3,)), ((5,), (600,)), ((), (2, 3)), ((3,), ())):
+        data = (*(4, 3, 5)[:depth], *rest) or (1,)
+        sizes = np.array(data[:depth], int)
+        index = np.array(chance.integers(-sizes, sizes, (*batch, depth)).astype(spec.index.numpy))
+        yield from _walks(spec, chance, data, index, (*batch, *data[depth:]), None)
+
+
+Shape: TypeAlias = tuple[int, ...]
+
+
+def _walks(
+    spec: KernelSpec, chance: np.random.Generator, data: Shape, index: Array, shape: Shape, axis: int | None
+) -> Iterator[KernelCall]:
+    """Yield the call of a step in order and in reverse; what it does is written here once more, one by one."""
+    name, dtype = spec.operation, np.dtype(f"u{min(8, spec.element.size)}")
+    if spec.element.kind != "word" or spec.element.size > 8:
+        dtype = np.dtype("complex128") if spec.element.kind == "word" else spec.element.numpy
+    walked = OpSpec(
+        op=OPS["scatter_nd" if axis is None else "scatter_elements"],
+        dtype=DTYPES["f32"],
+        index=spec.index,
+        rank=len(data),
+        place=spec.depth if axis is None else axis,
+        opset=18,
+    )
+    total, number = math.prod(data), math.prod(shape)
+    first = 0 if name in ("gather", "share") else total
+    value, update, out = (
+        values.elements(chance, size, dtype, 0.1).reshape(-1) for size in ((2 * total,), (number,), (first + number,))
+    )
+    if name in ("ties", "share"):
+        update[chance.random(number) < 0.5] = value[0]
+        value[:total][chance.random(total) < 0.5] = value[0]
+    if name == "ties":
+        out = np.arange(total).astype(f"i{dtype.itemsize}")
+    if axis is None:
+        targets = reference.tuple_targets(data, index % np.array(data[: spec.depth], index.dtype))
+    else:
+        targets = reference.element_targets(data, index, axis)
+    for reverse in (False, True):
+        dims: Shape = ()
+        if reverse:
+            dims = tuple(range(index.ndim - 1)) if axis is None else (axis,)
+        want = out.copy()
+        order = np.flip(np.arange(number).reshape(shape), dims).reshape(-1)
+        with np.errstate(all="ignore"):
+            for u in order.tolist():
+                t = int(targets.reshape(-1)[u])
+                equal = value[t] == update[u] or update[u] != update[u]
+                if name == "ties":
+                    want[t] += equal
+                elif name == "share":
+                    want[u] = value[total + t] if equal else 0
+                elif name == "prefix":
+                    want[first + u], want[t] = _product(want[first + u], want[t]), _product(want[t], update[u])
+                else:
+                    want[first + u] = value[t] if name == "gather" else want[t]
+                    if name == "take":
+                        want[t] = 0
+                    elif name == "suffix":
+                        want[t] = _product(want[t], update[u])
+        flipped, (start, strides) = np.flip(index, dims), backward.turned(shape, dims)
+        loops = backward.Loops.of(walked, data, flipped, shape, strides)
+        shared, _ = loops.shared(reads=name in ("gather", "share"))
+        yield KernelCall(
+            name=f"{spec} on {data}, {index.shape} of {index.strides}, axis {axis}, {dims} reversed",
+            kernel=spec,
+            layout=loops.layout(shared, total, first + start),
+            out=Block.of(out),
+            data=Block.of(value if name == "share" else value[:total]),
+            indices=Block.of(flipped),
+            updates=Block.of(np.flip(update.reshape(shape), dims)),
+            want=Block.of(want),
+            sizes=data[: spec.depth] if axis is None else (data[axis],),
+            tuples=axis is None,
+        )
+
+
+def _product(one: Any, other: Any) -> Any:
+    if one.dtype.kind != "c":
+        return one * other
+    product = np.empty((), one.dtype)
+    product.real = one.real * other.real - one.imag * other.imag
+    product.imag = one.real * other.imag + one.imag * other.real
+    return product[()]
+
+
+_HELPING = {"flat": _conversions, "places": _places, "backward": _steps}
 
 
 def problem(kernel: Any, call: KernelCall, threads: int = 1) -> str:

@@ -18,10 +18,11 @@ ORDER = (
     "lower", "schedule", "standard", "render", "packaging", "process", "toolchain", "targets", "trials", "libraries",
     "manifest", "locks", "cache_root", "cache_entry", "cache_admin", "cache_facts", "cache", "flights", "request",
     "build", "_abi", "loader", "caller", "bounds", "reference", "threads", "holders", "foreign", "shapes", "arrays",
-    "addressing", "prebuilt", "supply", "plan", "packing", "repeats", "checks", "strings", "moving", "fast", "dispatch",
-    "direct", "accumulated", "calls", "explained", "prepared", "bound", "progress", "compiled", "api", "tensor",
-    "graph", "selection", "casting", "pieces", "quick", "inplace", "at", "commands", "jit", "onnx", "workload",
-    "cache_workload", "bench", "wanted", "aot", "terminal", "completion", "cli_commands", "cli",
+    "addressing", "prebuilt", "supply", "plan", "packing", "repeats", "checks", "strings", "moving", "fast",
+    "dispatch", "direct", "accumulated", "calls", "backward", "differentiated", "explained", "prepared", "bound",
+    "progress", "compiled", "api", "tensor", "graph", "selection", "casting", "pieces", "quick", "inplace", "at",
+    "commands", "jit", "onnx", "workload", "cache_workload", "bench", "wanted", "aot", "terminal", "completion",
+    "cli_commands", "cli",
 )  # fmt: skip
 """A module imports only from names before its own. `onnx` is a package and counts as one."""
 

@@ -1,0 +1,130 @@
+"""Walks over the updates of a call, of whose steps gradients are composed; templates/backward.c.j2 has the steps."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from . import addressing, arrays, direct, dispatch, dtypes, repeats
+from .addressing import Extents, Numbers
+from .arrays import Arguments, Array
+from .dtypes import DTYPES
+from .kernel import OPERATIONS
+from .loops import Component, Loop
+from .record import Record
+from .spec import OpSpec
+
+_ONE = Loop(1, 0, 0, 0)
+
+_READING = ("gather", "share")
+"""Steps that change no target, so that any two of them may be taken at once."""
+
+
+LEAST_PART = 256
+"""Elements of a slice that pay for one more thread to go through all the tuples."""
+
+
+class NoKernel(Exception):
+    """There is no compiler, and the reference has to answer."""
+
+
+class Walk:
+    """The walks of one call, whose indices are in bounds.
+
+    Arrays like `data` and arrays like `updates` are C-contiguous and native here.
+    """
+
+    def __init__(self, arguments: Arguments, threads: int | None) -> None:
+        self.arguments, self.threads = repeats.collapse(arguments), threads
+        self.size, self.shape = arguments.data.size, arguments.updates.shape
+        self.count = math.prod(self.shape)
+        self._in_tuples = arguments.spec.op.addressing == "tuples"
+        self._indices = _readable(self.arguments.indices, self._in_tuples)
+
+    def step(
+        self,
+        operation: str,
+        out: Array,
+        value: Array | None = None,
+        updates: Array | None = None,
+        *,
+        gradient: int = 0,
+        reverse: bool = False,
+    ) -> None:
+        """Take a step at every update, those of one target in order, or in reverse.
+
+        `value` is like `data`; gradients lie from element number `gradient` of `out` on. Raises `NoKernel`.
+        """
+        if not self.count:
+            return
+        indices, spec = self._indices, self.arguments.spec
+        dims: tuple[int, ...] = ()
+        if reverse:
+            dims = tuple(range(indices.ndim - 1)) if self._in_tuples else (spec.place,)
+        indices = np.flip(indices, dims)
+        start, strides = turned(self.shape, dims)
+        loops = Loops.of(spec, self.arguments.data.shape, indices, self.shape, strides)
+        element = dtypes.of_numpy((out if value is None else value).dtype, "grad")
+        if element.kind not in OPERATIONS[operation]:  # it is moved
+            element = DTYPES[f"w{8 * element.size}"]
+        found = direct.ready(direct.kernel("backward", element, spec.index, operation, len(loops.components)))
+        if found is None:
+            raise NoKernel
+        shared, most = loops.shared(reads=operation in _READING)
+        threads = min(direct.most_threads(2 * self.count * out.itemsize, self.threads), most)
+        layout = loops.layout(shared, self.size, gradient + start)
+        read = None if updates is None else np.flip(updates, dims)
+        if direct.run(found, layout, threads, out, value, indices, read) >= 0:
+            raise dispatch.out_of_bounds(self.arguments)  # somebody has changed them meanwhile
+
+
+class Loops(Record):
+    """A nest as the backward form walks it: loops, and a slice for each step of them. Strides are in elements."""
+
+    loops: tuple[Loop, ...]
+    slice: Loop
+    components: tuple[Component, ...]
+
+    @classmethod
+    def of(cls, spec: OpSpec, sizes: Numbers, indices: Array, shape: Numbers, strides: Numbers) -> Loops:
+        """Return the loops of a call on C-contiguous data of these sizes, and updates of that shape and strides."""
+        index_strides = tuple(stride // indices.itemsize for stride in indices.strides)
+        extents = Extents(indices.shape, shape, sizes, turned(sizes, ())[1], index_strides, strides)
+        nest = addressing.canonical_nest(spec, extents)
+        if nest.loops and nest.loops[-1].out and not nest.loops[-1].indices:
+            return cls(nest.loops[:-1] or (_ONE,), nest.loops[-1], nest.components)
+        return cls(nest.loops or (_ONE,), _ONE, nest.components)
+
+    def shared(self, *, reads: bool) -> tuple[int, int]:
+        """Return the loop to share among threads, and its extent: the number of loops for the slices, -1 for none.
+
+        Steps of a loop that moves the output have different targets; where targets are but read, any loop will do.
+        """
+        able = [(loop.extent, number) for number, loop in enumerate(self.loops) if reads or loop.out]
+        able.append((self.slice.extent // LEAST_PART, len(self.loops)))
+        most, number = max(able)
+        return (number, most) if most > 1 else (-1, 1)
+
+    def layout(self, shared: int, size: int, gradient: int) -> tuple[int, ...]:
+        """Return the layout of a kernel: `size` is that of data, `gradient` as in `Walk.step`."""
+        row, loops = self.slice, self.loops
+        sizes, strides = (tuple(component[place] for component in self.components) for place in (0, 1))
+        numbers = tuple(number for loop in loops for number in loop)
+        return (len(loops), shared, size, gradient, row.extent, row.out, row.updates, *sizes, *strides, *numbers)
+
+
+def turned(shape: Numbers, dims: Numbers) -> tuple[int, Numbers]:
+    """Return where a C-contiguous array begins that is walked in reverse along some dims, and its strides."""
+    strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
+    start = sum((shape[dim] - 1) * strides[dim] for dim in dims)
+    return start, tuple(-stride if dim in dims else stride for dim, stride in enumerate(strides))
+
+
+def _readable(indices: Array, in_tuples: bool) -> Array:
+    """Return indices that lie at whole numbers of them, tuples in one piece; dims of stride 0 are kept."""
+    item = indices.itemsize
+    apart = in_tuples and indices.shape[-1] > 1 and indices.strides[-1] != item
+    if indices.flags.aligned and not apart and not any(stride % item for stride in indices.strides):
+        return indices
+    return np.array(indices, order="C") if apart else arrays.compact(indices)
