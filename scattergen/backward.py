@@ -1,8 +1,9 @@
-"""Walks over the updates of a call, of whose steps gradients are composed; templates/backward.c.j2 has the steps."""
+"""Walks over the updates of a call, of whose steps gradients are composed; templates/grad.c.j2 has the steps."""
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -68,7 +69,8 @@ class Walk:
         element = dtypes.of_numpy((out if value is None else value).dtype, "grad")
         if element.kind not in OPERATIONS[operation]:  # it is moved
             element = DTYPES[f"w{8 * element.size}"]
-        found = direct.ready(direct.kernel("backward", element, spec.index, operation, len(loops.components)))
+        kernel = direct.kernel("grad", element, spec.index, operation, len(loops.components))
+        found = direct.ready(kernel, max(self.size, self.count))
         if found is None:
             raise NoKernel
         shared, most = loops.shared(reads=operation in _READING)
@@ -80,7 +82,7 @@ class Walk:
 
 
 class Loops(Record):
-    """A nest as the backward form walks it: loops, and a slice for each step of them. Strides are in elements."""
+    """A nest as the grad form walks it: loops, and a slice for each step of them. Strides are in elements."""
 
     loops: tuple[Loop, ...]
     slice: Loop
@@ -90,11 +92,7 @@ class Loops(Record):
     def of(cls, spec: OpSpec, sizes: Numbers, indices: Array, shape: Numbers, strides: Numbers) -> Loops:
         """Return the loops of a call on C-contiguous data of these sizes, and updates of that shape and strides."""
         index_strides = tuple(stride // indices.itemsize for stride in indices.strides)
-        extents = Extents(indices.shape, shape, sizes, turned(sizes, ())[1], index_strides, strides)
-        nest = addressing.canonical_nest(spec, extents)
-        if nest.loops and nest.loops[-1].out and not nest.loops[-1].indices:
-            return cls(nest.loops[:-1] or (_ONE,), nest.loops[-1], nest.components)
-        return cls(nest.loops or (_ONE,), _ONE, nest.components)
+        return _loops(spec, Extents(indices.shape, shape, sizes, turned(sizes, ())[1], index_strides, strides))
 
     def shared(self, *, reads: bool) -> tuple[int, int]:
         """Return the loop to share among threads, and its extent: the number of loops for the slices, -1 for none.
@@ -114,6 +112,15 @@ class Loops(Record):
         return (len(loops), shared, size, gradient, row.extent, row.out, row.updates, *sizes, *strides, *numbers)
 
 
+@lru_cache(maxsize=1024)
+def _loops(spec: OpSpec, extents: Extents) -> Loops:
+    nest = addressing.canonical_nest(spec, extents)
+    if nest.loops and nest.loops[-1].out and not nest.loops[-1].indices:
+        return Loops(nest.loops[:-1] or (_ONE,), nest.loops[-1], nest.components)
+    return Loops(nest.loops or (_ONE,), _ONE, nest.components)
+
+
+@lru_cache(maxsize=1024)
 def turned(shape: Numbers, dims: Numbers) -> tuple[int, Numbers]:
     """Return where a C-contiguous array begins that is walked in reverse along some dims, and its strides."""
     strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import time
@@ -26,14 +25,11 @@ if TYPE_CHECKING:
 HEADER = "scattergen.h"
 
 
-Origin = Literal["cache", "built", "baseline"]
-
-
 class Built(Record):
     """A folder with a library that may be loaded and its C source, and how it came about (in `seconds`)."""
 
     folder: str
-    origin: Origin
+    origin: Literal["cache", "built"]
     seconds: float
 
     @property
@@ -49,35 +45,39 @@ class Built(Record):
         return self.library.with_name(SOURCE)
 
 
-def library(spec: KernelSpec, *, private: bool = False, soon: bool = False) -> Built:
+def library(spec: KernelSpec, *, private: bool = False, optimize: bool = True) -> Built:
     """Return the library of a kernel: from the store, else built now.
 
     ``private=True`` has it in this process's own folder, for a caller whose loader could not open the one
-    in the store (a file system mounted noexec, an entry evicted a moment ago). ``soon=True`` is for who waits:
-    what the store lacks is compiled without optimising, into that folder, in a third of the time.
+    in the store (a file system mounted noexec, an entry evicted a moment ago). ``optimize=False`` is for one
+    that was compiled without optimising, which takes a third of the time.
 
     Raises `CompilerNotFound` (and no compiler built it before), `CompileError` (the same one at once when
     asked again), `KernelUnavailable` (SCATTERGEN_COMPILE=never), `CacheError` (no place at all).
     """
     chosen = settings()
     name = str(spec)
-    make = functools.partial(_make_kernel, spec, chosen)
-    sooner = functools.partial(_baseline, spec, chosen) if soon and chosen.compile == "auto" else None
-    return _obtain(name, request.of_kernel(name, chosen), chosen, make, private=private, sooner=sooner)
+    make = functools.partial(_make_kernel, spec, chosen, optimize)
+    return _obtain(name, request.of_kernel(name, chosen, optimize=optimize), chosen, make, private=private)
 
 
-def _baseline(spec: KernelSpec, chosen: Settings, compiler: Compiler) -> Built | None:
-    if compiler.is_zig:  # which takes as long for either
-        return None
-    name = str(spec)
-    make = functools.partial(_make_kernel, spec, chosen, optimize=False)
-    key = request.key(request.of_kernel(name, chosen, optimize=False), compiler.identity)
-    return _once(Store.private(), name, key, compiler, make)._replace(origin="baseline")
+def find(spec: KernelSpec) -> Built | None:
+    """Return the optimised library of a kernel if the store has it. Raises `CacheError` where there is no place."""
+    chosen = settings()
+    name, began = str(spec), time.perf_counter()
+    found = _look_up(name, request.of_kernel(name, chosen), chosen, by_anybody=chosen.compile == "never")
+    return _since(began, found, "cache") if found else None
 
 
-def lasts() -> bool:
-    """Whether what is built outlives this process."""
-    return _store(settings(), os.getpid()).mode == "on"
+def is_sooner() -> bool:
+    """Whether a library is there sooner if it is compiled without optimising, and the settings allow that."""
+    chosen = settings()
+    if chosen.compile == "optimized":
+        return False
+    try:
+        return not _compiler(chosen).is_zig
+    except CompilerNotFound:
+        return True  # somebody else may have built one
 
 
 def module(
@@ -107,36 +107,33 @@ _Make = Callable[[Compiler, Store, "Path"], dict[str, object]]
 
 
 def _obtain(
-    name: str,
-    asked: str,
-    chosen: Settings,
-    make: _Make,
-    *,
-    private: bool = False,
-    may_build: bool = True,
-    sooner: Callable[[Compiler], Built | None] | None = None,
+    name: str, asked: str, chosen: Settings, make: _Make, *, private: bool = False, may_build: bool = True
 ) -> Built:
     began = time.perf_counter()
-    store = _store(chosen, os.getpid())
     may_build = may_build and chosen.compile != "never"
-    try:
-        compiler: Compiler | None = _compiler(chosen)
-    except CompilerNotFound as problem:
-        compiler, missing = None, problem
-    key = request.key(asked, compiler.identity) if compiler else ""
-    found = store.find(name, key) if compiler else None
-    if found is None and (compiler is None or not may_build):
-        found = store.find_any(name, asked)
+    found = _look_up(name, asked, chosen, by_anybody=not may_build)
+    store = _store(chosen, os.getpid())
     if found:
-        log.debug("%s: found %s", name, found)
         return _since(began, _copied(found, name) if private else found, "cache")
     if not may_build:
         why = "SCATTERGEN_COMPILE=never forbids building it" if chosen.compile == "never" else "it is not to be built"
         raise KernelUnavailable(f"{name} is not in the store {store.place}, and {why}")
-    if compiler is None:
-        raise missing
-    standing_in = sooner(compiler) if sooner else None
-    return standing_in or _once(Store.private() if private else store, name, key, compiler, make)
+    compiler = _compiler(chosen)
+    return _once(Store.private() if private else store, name, request.key(asked, compiler.identity), compiler, make)
+
+
+def _look_up(name: str, asked: str, chosen: Settings, *, by_anybody: bool) -> str | None:
+    """Return the folder of an entry; one of another compiler only by `by_anybody`, or where there is none here."""
+    store = _store(chosen, os.getpid())
+    try:
+        found = store.find(name, request.key(asked, _compiler(chosen).identity))
+    except CompilerNotFound:
+        found, by_anybody = None, True
+    if found is None and by_anybody:
+        found = store.find_any(name, asked)
+    if found:
+        log.debug("%s: found %s", name, found)
+    return found
 
 
 def _once(store: Store, name: str, key: str, compiler: Compiler, make: _Make) -> Built:
@@ -173,12 +170,12 @@ def _build(store: Store, name: str, key: str, compiler: Compiler, make: _Make) -
     return built
 
 
-def _since(began: float, folder: str, origin: Origin) -> Built:
+def _since(began: float, folder: str, origin: Literal["cache", "built"]) -> Built:
     return Built(folder=folder, origin=origin, seconds=time.perf_counter() - began)
 
 
 def _make_kernel(
-    spec: KernelSpec, chosen: Settings, compiler: Compiler, store: Store, work: Path, *, optimize: bool = True
+    spec: KernelSpec, chosen: Settings, optimize: bool, compiler: Compiler, store: Store, work: Path
 ) -> dict[str, object]:
     import shutil
 
@@ -228,9 +225,11 @@ def _render(spec: KernelSpec) -> str:
     from .render import render
 
     kept = _store(settings(), os.getpid()).compiler_folder().with_name("jinja")
-    with contextlib.suppress(OSError):
+    try:
         kept.mkdir(0o700, exist_ok=True)
-    return render(spec, kept if kept.is_dir() else None)
+        return render(spec, kept)
+    except OSError:  # that folder cannot be written; where the kernel goes is another matter
+        return render(spec)
 
 
 @functools.cache

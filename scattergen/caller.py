@@ -55,7 +55,10 @@ def make() -> bool:
 def _start() -> None:
     import threading
 
-    threading.Thread(target=lambda: _take(build_it=True), name=NAME, daemon=True).start()
+    try:
+        threading.Thread(target=lambda: _take(build_it=True), name=NAME, daemon=True).start()
+    except RuntimeError as error:  # no more threads, or the interpreter is about to end
+        log.debug("calls go without the caller module: %s", error)
 
 
 def _take(*, build_it: bool) -> bool:

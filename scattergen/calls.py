@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,8 @@ from . import arrays
 from .arrays import Arguments
 from .errors import ScattergenError, SpecError
 from .ops import OPS
+
+_signature = functools.cache(inspect.signature)
 
 
 def arguments_of(
@@ -23,7 +26,7 @@ def arguments_of(
     op = OPS.get(getattr(function, "__name__", ""))
     if op is None:
         raise ScattergenError(f"{asker} takes one of {', '.join(OPS)}, and then its arguments")
-    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound = _signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
     call = bound.arguments
     if call.get("duplicates", "allow") != "allow":

@@ -36,7 +36,7 @@ TABLE: tuple[Setting, ...] = (
         "SCATTERGEN_COMPILE",
         ("auto", "optimized", "never"),
         False,
-        "auto: a small call runs an unoptimised kernel while the optimised one is built; optimized: it waits for that;"
+        "auto: small calls run an unoptimised kernel until the optimised one would pay; optimized: they wait for that;"
         " never: a kernel not yet built raises",
     ),
     Setting("compile_timeout", "SCATTERGEN_COMPILE_TIMEOUT", (), False, "seconds a compiler may take"),

@@ -23,10 +23,10 @@ def kernel(form: str, element: DType, index: DType = DTYPES["i64"], operation: s
     return KernelSpec(form=FORMS[form], element=element, index=index, operation=operation, depth=depth)
 
 
-def ready(spec: KernelSpec) -> supply.Ready | None:
-    """Return a kernel, built if nobody has it; None where NumPy has to answer, for want of a compiler."""
+def ready(spec: KernelSpec, elements: int) -> supply.Ready | None:
+    """Return the kernel for a step on so many elements; None where NumPy has to answer, for want of a compiler."""
     try:
-        return supply.ready(spec)
+        return supply.ready(spec, elements)
     except CompilerNotFound as error:
         plan.fall_back(error)
         return None
@@ -47,7 +47,7 @@ def run(
     updates: Array | None,
 ) -> int:
     """Run a kernel on `number` threads; return -1, or the position of an index that is out of bounds."""
-    call = _call(have.spec, layout, number)
+    call = _call(have, layout, number)
     return loader.invoke(
         call.pointer,
         loader.address(out),
@@ -59,8 +59,8 @@ def run(
 
 
 @lru_cache(maxsize=256)
-def _call(spec: KernelSpec, layout: tuple[int, ...], number: int) -> Call:
-    return Call(supply.ready(spec).loaded, layout, number, 1, 1)
+def _call(have: supply.Ready, layout: tuple[int, ...], number: int) -> Call:
+    return Call(have.loaded, layout, number, 1, 1)
 
 
 def widen(halves: Array, into: Array, most: int | None) -> None:
@@ -76,7 +76,7 @@ def narrow(floats: Array, into: Array, before: Array | None, most: int | None) -
 def _convert(values: Array, into: Array, before: Array | None, widens: bool, most: int | None) -> None:
     half = into.dtype if not widens else values.dtype
     spec = kernel("flat", next(row for row in DTYPES.values() if row.numpy_name == half.name))
-    have = ready(spec)
+    have = ready(spec, values.size)
     if have is not None:
         layout = (values.size, int(widens))
         assert run(have, layout, most_threads(6 * values.size, most), into, before, None, values) == -1

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import addressing, arrays, caller, dtypes, fast, loader, packing, plan, repeats, supply
+from . import addressing, arrays, caller, dtypes, fast, loader, packing, plan, repeats
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
 from .fast import Keep
@@ -46,7 +46,6 @@ def _drop() -> None:
 
 
 loader.on_caller = forget  # what was kept without a caller module does not go through it
-supply.on_improved = forget
 
 if hasattr(os, "register_at_fork"):  # plans of a child are made for one thread
     os.register_at_fork(after_in_child=forget)
@@ -120,7 +119,7 @@ def execute(
     assert status == -1, "a plan was called with addresses that it was not made for"
     as_guessed = in_place if out is data else kernel_copies  # not in place by way of another array
     like_others = as_guessed and _as_given(read) and (same_indices or not repeats.possible(read))
-    if keep is not None and like_others and caller.adopt():
+    if keep is not None and like_others and not found.is_baseline and caller.adopt():
         keep(call, data, read.indices, read.updates, out)
         if era is not began:  # it may have the old number of threads
             _drop()
@@ -182,12 +181,15 @@ def _as_given(arguments: Arguments) -> bool:
     return not arguments.copies and all(array.flags.aligned for array in arrays)
 
 
-def planned(arguments: Arguments, threads: int | None) -> tuple[Plan, Arguments]:
-    """Return the plan that `execute` would follow, and the arguments as its kernel gets them."""
+def planned(arguments: Arguments, threads: int | None, *, soon: bool = False) -> tuple[Plan, Arguments]:
+    """Return the plan that `execute` would follow, and the arguments as its kernel gets them.
+
+    `soon` is as in plan.py; without it a call may follow another plan, by a baseline kernel.
+    """
     target, in_place = target_of(arguments)
     arguments = repeats.collapse(packing.pack(arguments, target))
     fresh = not in_place and same_memory_order(arguments.data, target, arguments.out)
-    return plan.plan(arguments, target, fresh, threads), arguments
+    return plan.plan(arguments, target, fresh, threads, soon=soon), arguments
 
 
 def _by_reference(arguments: Arguments) -> Array:

@@ -62,6 +62,8 @@ class Idiom:
             fast = self.plans.get(key)
             if fast is not None and fast(a, indices, b):
                 self._guess(guess, fast)
+                if self.plans.get(key) is not fast:  # dropped while it ran
+                    self.recent.clear()
                 return
         self.run(a, indices, b, axis, key)
 
@@ -93,8 +95,8 @@ class Idiom:
 
     def _keep(self, key: tuple[Any, ...], arguments: Arguments, a: Any, indices: Any, b: Any) -> None:
         began = dispatch.era
-        plan, planned = dispatch.planned(arguments, None)
-        if plan.call is None or planned is not arguments:
+        plan, planned = dispatch.planned(arguments, None, soon=True)
+        if plan.call is None or plan.is_baseline or planned is not arguments:
             return
         fast = quick.fast(arguments, plan.call, self.convert, a, indices, b)
         if fast is not None:

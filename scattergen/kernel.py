@@ -103,7 +103,7 @@ FORMS: dict[str, Form] = {
             operations=("first",),
         ),
         Form(
-            "backward",
+            "grad",
             "one step of a gradient, at the target of every update in order",
             has_depth=True,
             kinds=("word", "float", "complex"),

@@ -16,11 +16,7 @@ from .kernel import KernelSpec
 from .loader import Call
 from .record import Record
 from .schedule import Machine, Work
-from .supply import Ready, ready, stands
-
-SOON = 1 << 18
-"""Elements, of the output or of the updates, up to which a call takes the first kernel that is there: the baseline one
-needs up to 10 ms for them, and the optimised one is a tenth of a second and more away."""
+from .supply import Ready, ready
 
 MOST_PLANS = 4096
 """Signatures kept; when there are more, all are forgotten and made again as they come."""
@@ -37,6 +33,11 @@ class Plan(Record):
     ready: Ready | None
     call: Call | None
 
+    @property
+    def is_baseline(self) -> bool:
+        """Whether its kernel is to be asked for again at every call, as another one will take its place."""
+        return self.ready is not None and self.ready.is_baseline
+
 
 _plans: dict[tuple[Any, ...], Plan] = {}
 _warned = False
@@ -50,7 +51,7 @@ def forget() -> None:
 def plan(arguments: Arguments, target: Array, fresh: bool, most_threads: int | None, *, soon: bool = False) -> Plan:
     """Return the plan of a call that writes to `target`; `fresh` says that the kernel copies `data` there too.
 
-    `soon` allows a baseline kernel (`supply.ready`) where the call is small.
+    `soon` allows a baseline kernel (`supply.py`) where the call is small.
     """
     indices, updates, most = arguments.indices, arguments.updates, threads.most(most_threads)
     aligned = indices.flags.aligned and all(map(_aligned, (target, arguments.data, updates)))
@@ -59,9 +60,9 @@ def plan(arguments: Arguments, target: Array, fresh: bool, most_threads: int | N
         arguments.unique, aligned, fresh, most,
     )  # fmt: skip
     found = _plans.get(signature)
-    soon = soon and max(target.size, updates.size) <= SOON
-    if found is None or not (found.ready is None or stands(found.ready, soon=soon)):
-        found = _make(arguments, target, aligned, fresh, most, soon)
+    elements = max(target.size, updates.size) if soon else None
+    if found is None or (found.is_baseline and ready(found.kernel, elements) is not found.ready):
+        found = _make(arguments, target, aligned, fresh, most, elements)
         if len(_plans) >= MOST_PLANS:
             _plans.clear()
         _plans[signature] = found
@@ -76,7 +77,9 @@ def _aligned(array: Array) -> bool:
     )
 
 
-def _make(arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_threads: int, soon: bool) -> Plan:
+def _make(
+    arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_threads: int, elements: int | None
+) -> Plan:
     spec, indices, updates = arguments.spec, arguments.indices, arguments.updates
     item, index_item = target.itemsize, indices.itemsize
     here = Machine(most_threads, *machine.cache_sizes()[1:])
@@ -90,7 +93,7 @@ def _make(arguments: Arguments, target: Array, aligned: bool, fresh: bool, most_
         choice = schedule.choose(form, Work(found, element, operation, index_item, fresh), here)
     kernel = lower.kernel(choice.form, spec.dtype, spec.index, spec.reduction, len(nest.components))
     try:
-        have = ready(kernel, soon=soon)
+        have = ready(kernel, elements)
     except CompilerNotFound as error:
         fall_back(error)
         return Plan(form=form, kernel=kernel, layout=choice.layout, threads=1, ready=None, call=None)

@@ -97,10 +97,13 @@ class Prepared:
     def _run(self, data: Any, updates: Any, out: Any) -> Array:
         plain = type(data) is type(updates) is np.ndarray
         if plain:
-            served = self._kept.get(fast.key(data, self._indices, updates, out))
+            key = fast.key(data, self._indices, updates, out)
+            served = self._kept.get(key)
             result = served(data, self._indices, updates, out) if served else None
             if served and result is not None:
                 self._guess(served, data, out)
+                if self._kept.get(key) is not served:  # dropped while it ran
+                    self.forget()
                 return result
         arguments = arrays.prepare(
             self._op, self._opset, self._place, self._reduction, data, self._indices, updates, out

@@ -44,7 +44,7 @@ def element_targets(shape: tuple[int, ...], indices: Array, axis: int) -> Array:
     targets = indices.astype(np.int64) % max(1, shape[axis]) * steps[axis]
     for dim, (extent, step) in enumerate(zip(indices.shape, steps, strict=True)):
         if dim != axis:
-            targets += np.arange(0, extent * step, step).reshape(-1, *(1,) * (indices.ndim - 1 - dim))
+            targets += (np.arange(extent) * step).reshape(-1, *(1,) * (indices.ndim - 1 - dim))
     return targets
 
 

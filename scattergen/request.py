@@ -26,7 +26,7 @@ _GENERATOR = ("dtypes.py", "kernel.py", "loops.py", "lower.py", "render.py")
 
 def of_kernel(name: str, settings: Settings, *, optimize: bool = True) -> str:
     """Return the request for a kernel, by the text of its spec."""
-    return _request(_kernel_common(settings, optimize), name)
+    return _request(_kernel_common(settings), name if optimize else f"{name}, not optimised")
 
 
 def of_module(recipe: str, flags: tuple[str, ...]) -> str:
@@ -52,10 +52,10 @@ def generator_fingerprint() -> str:
 
 
 @functools.cache
-def _kernel_common(settings: Settings, optimize: bool) -> str:
+def _kernel_common(settings: Settings) -> str:
     """Return the part of the request that all kernels share."""
     # The flags that are wished for; what a compiler makes of them is a matter of the compiler.
-    flags = toolchain.flags(settings, openmp=True, bare=True, optimize=optimize)
+    flags = toolchain.flags(settings, openmp=True, bare=True)
     cpu = machine.cpu_identity(settings.cpu)
     return "\n".join((generator_fingerprint(), machine.tag(), cpu, str(cache_root.FORMAT), *flags))
 

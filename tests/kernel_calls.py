@@ -382,18 +382,18 @@ HELPING = (
     "places_bool_i64_first",
     "places_f16_i32_first",
     "places_bf16_i64_first",
-    "backward_w32_i64_k1_gather",
-    "backward_w16_i32_k0_gather",
-    "backward_w128_i32_k2_take",
-    "backward_w64_i64_k1_take",
-    "backward_f32_i64_k1_suffix",
-    "backward_c64_i32_k1_suffix",
-    "backward_f64_i32_k3_prefix",
-    "backward_c128_i64_k1_prefix",
-    "backward_f32_i32_k1_ties",
-    "backward_f64_i64_k2_ties",
-    "backward_f32_i64_k1_share",
-    "backward_f64_i32_k0_share",
+    "grad_w32_i64_k1_gather",
+    "grad_w16_i32_k0_gather",
+    "grad_w128_i32_k2_take",
+    "grad_w64_i64_k1_take",
+    "grad_f32_i64_k1_suffix",
+    "grad_c64_i32_k1_suffix",
+    "grad_f64_i32_k3_prefix",
+    "grad_c128_i64_k1_prefix",
+    "grad_f32_i32_k1_ties",
+    "grad_f64_i64_k2_ties",
+    "grad_f32_i64_k1_share",
+    "grad_f64_i32_k0_share",
 )
 """Kernels that help along: each form with every kind of element that it is for, and each operation."""
 
@@ -514,8 +514,9 @@ def _walks(
     )
     total, number = math.prod(data), math.prod(shape)
     first = 0 if name in ("gather", "share") else total
+    special = float(chance.choice([0, 0.1]))
     value, update, out = (
-        values.elements(chance, size, dtype, 0.1).reshape(-1) for size in ((2 * total,), (number,), (first + number,))
+        values.elements(chance, (size,), dtype, special) for size in (2 * total, number, first + number)
     )
     if name in ("ties", "share"):
         update[chance.random(number) < 0.5] = value[0]
@@ -574,7 +575,7 @@ def _product(one: Any, other: Any) -> Any:
     return product[()]
 
 
-_HELPING = {"flat": _conversions, "places": _places, "backward": _steps}
+_HELPING = {"flat": _conversions, "places": _places, "grad": _steps}
 
 
 def problem(kernel: Any, call: KernelCall, threads: int = 1) -> str:

@@ -249,8 +249,18 @@ def test_threads_share_a_build_in_every_mode(tmp_path: Path, use: Use, mode: str
     assert standin.is_right(NAME, built[0].library)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Have children hear Ctrl-C, even if these tests run in the background of a shell, which turns that off."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
-def test_builders_that_are_killed_stop_nobody(root: Path, tmp_path: Path, generator: Path, kind: int) -> None:
+def test_builders_that_are_killed_stop_nobody(
+    root: Path, tmp_path: Path, generator: Path, kind: int, interruptible: None
+) -> None:
     chance, go = random.Random(kind), tmp_path / "go"
     cc = counting(tmp_path / "bin", f"until [ -e '{go}' ]; do sleep 0.02; done")
     for turn in range(7):

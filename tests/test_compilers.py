@@ -125,7 +125,7 @@ def test_the_sample_holds_every_form_kind_and_depth() -> None:
     assert {(kernel.form.name, kernel.depth) for kernel in kernels if kernel.form.has_depth} == {
         (form.name, depth)
         for form in FORMS.values()
-        if form.has_depth
+        if form.has_depth and not form.helps
         for depth in kernel_calls.DEPTHS
         if depth >= form.least_depth
     }
@@ -166,6 +166,9 @@ def test_every_kernel_that_helps_along_is_built_and_right(
     calls = kernel_calls.helping()
     assert {(kernel.form, kernel.element.kind) for kernel in calls} == {
         (form, kind) for form in FORMS.values() if form.helps for kind in form.kinds
+    }
+    assert {(kernel.form, kernel.operation) for kernel in calls} == {
+        (form, operation) for form in FORMS.values() if form.helps for operation in form.operations
     }
     problems = []
     for kernel, made in calls.items():

@@ -177,7 +177,7 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     run = direct.run
 
     def watched(have: Any, layout: Any, number: int, *arrays: Any) -> int:
-        if have.spec.form.name == "backward":
+        if have.spec.form.name == "grad":
             steps.append(have.spec.operation)
         return run(have, layout, number, *arrays)
 
@@ -282,6 +282,13 @@ def test_they_are_those_of_torch(reduction: str, dtype: str) -> None:
     found = scattergen.gradients(scattergen.scatter_elements, grad, data, indices, updates, 0, reduction)
     for got, theirs in zip(found, want, strict=True):
         np.testing.assert_allclose(got, theirs.numpy(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_the_example_for_torch() -> None:
+    example = Path(__file__).resolve().parent.parent / "docs" / "examples" / "torch_autograd.py"
+    ended = subprocess.run([sys.executable, example], capture_output=True, text=True, check=False)
+    assert ended.stdout.split() == ["True", "True"], ended.stderr
 
 
 @pytest.mark.parametrize("mode", ["linear", "circular"])

@@ -117,7 +117,7 @@ def test_no_two_threads_of_a_kernel_race(
     assert trial(folder, ("clang", *RACES), RACES_ITSELF, **options) not in (0, None), "the sanitizer sees nothing"
     # one kind of each form: how threads share does not depend on the element, but for halves in a wide copy
     some = {(wanted.kernel.form.name, wanted.kernel.converts): wanted for wanted in calls}
-    more = {call.kernel.form.name: call.kernel for call in helping()}
+    more = {(call.kernel.form.name, call.kernel.operation): call.kernel for call in helping()}
     kernels = [*(wanted.kernel for wanted in some.values()), *more.values()]
     program = driver.build(folder, ("clang", *RACES), kernels)
     made = [(call, 3) for wanted in some.values() for call in calls[wanted]]

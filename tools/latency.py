@@ -43,13 +43,18 @@ GOALS: dict[str, Goal] = {
     "first": Goal("first use of a kernel never built, in a new process", "ms", 180),
     "further": Goal("each further kernel never built", "ms", 90),
     "compiler": Goal("of either, the compiler's own time", "ms", None),
+    "optimized": Goal("each further one, where calls wait for the optimiser", "ms", None),
+    "optimizer": Goal("of that, the compiler's own time", "ms", None),
     "warm": Goal("first use in a new process, from the warm store", "ms", 5),
     "call": Goal("a call on the specification's 3x3 example", "µs", 1.3),
     "bound": Goal("the same in the bound form", "µs", 0.4),
 }
 
-TASKS = ("import", "ever", "first", "warm", "call")
+TASKS = ("import", "ever", "first", "warm", "optimized", "call")
 """What a process can be asked for; `first` gives `further` and `compiler` too, `call` the bound form."""
+
+_COMPILERS = {"first": "compiler", "optimized": "optimizer"}
+"""Tasks by whose processes a compiler runs → where its times go."""
 
 FURTHER = 3
 """Further kernels in the process of a first use."""
@@ -105,7 +110,9 @@ def child(task: str, specs: list[str]) -> dict[str, list[float]]:
         start = clock()
         call()
         times.append(clock() - start)
-    return {task: times[:1]} if task in ("warm", "ever") else {"first": times[:1], "further": times[1:]}
+    if task == "first":
+        return {"first": times[:1], "further": times[1:]}
+    return {task: times[1:] if task == "optimized" else times[:1]}
 
 
 def _call(scattergen: Any, np: Any, text: str) -> Callable[[], Any]:
@@ -157,6 +164,7 @@ def process(task: str, specs: list[str], folder: Path, store: str, *flags: str) 
     mine.update(
         SCATTERGEN_CACHE_DIR=str(folder / store),
         SCATTERGEN_FALLBACK="error",
+        SCATTERGEN_COMPILE="optimized" if task == "optimized" else "auto",
         PYTHONPATH=str(ROOT),
         PYTHONPYCACHEPREFIX=str(folder / "pyc"),
     )
@@ -178,14 +186,14 @@ def measure(rounds: int, seed: int, tasks: Sequence[str]) -> dict[str, list[floa
         for number in range(rounds + 1):
             ever, *some = specs[number * count :][:count]
             for task in tasks:
-                store = Path(folder, f"store{number}")
+                store = Path(folder, f"store{number}{'o' * (task == 'optimized')}")
                 before = _compiled(store)
                 done = process(task, [ever] if task == "ever" else some, Path(folder), store.name)
                 # The first round warms the file system's cache and Python's compiled files.
                 for name, times in json.loads(done.stdout).items() if number else ():
                     found[name] += times
-                if number and task == "first":
-                    found["compiler"] += [took for path, took in _compiled(store).items() if path not in before]
+                if number and task in _COMPILERS:
+                    found[_COMPILERS[task]] += [took for path, took in _compiled(store).items() if path not in before]
     return found
 
 

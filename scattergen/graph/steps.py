@@ -70,7 +70,8 @@ def places(given: Rows, values: Array, threads: int | None) -> Array:
         out.fill(src.shape[given.dim])
         return out
     assert element.kind in OPERATIONS["first"]
-    have = direct.ready(direct.kernel("places", element, DTYPES["i32" if index.itemsize == 4 else "i64"]))
+    kernel = direct.kernel("places", element, DTYPES["i32" if index.itemsize == 4 else "i64"])
+    have = direct.ready(kernel, max(src.size, out.size))
     if have is None:
         return _places_by_numpy(given, values, src)
     dim, layout = given.dim, places_layout(index, given.dim, values.shape[given.dim])
