@@ -11,6 +11,7 @@ render.py    KernelSpec           → C text
 build.py     C text               → library, by toolchain.py, kept by cache.py under the key of request.py
 loader.py    library              → callable
 prebuilt.py  folder by aot.py     → callables, without any of the five above
+supply.py    KernelSpec           → a kernel, from the first of these that has it
 plan.py      signature            → all of the above, once
 dispatch.py  call                 → result
 fast.py      a call seen before   → result, without any of the above

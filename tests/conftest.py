@@ -35,6 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Point the store at a private folder, before anything reads the environment."""
+    if "PYTEST_XDIST_WORKER" in os.environ:  # the process that started this one has done it
+        return
     kept = os.environ.get("SCATTERGEN_TEST_CACHE", "")
     if kept:
         Path(kept).mkdir(mode=0o700, parents=True, exist_ok=True)
