@@ -95,11 +95,11 @@ SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout
     return position < 0 ? 0 : position;
 }
 
-/* Fetch what is needed soon; of long slices the first part, as the hardware foresees the rest. */
-static inline void fetch(const void *slice, int64_t bytes)
+/* Fetch what is needed soon; of long rows the first part, as the hardware foresees the rest. */
+static inline void fetch(const void *row, int64_t bytes)
 {
     for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
-        __builtin_prefetch((const char *)slice + i);
+        __builtin_prefetch((const char *)row + i);
 }
 
 /* Take the steps of a run of the innermost loop that begins at p; nonzero when an index is out of bounds. */

@@ -84,7 +84,7 @@ def prepare(
     if indices is None and op.optional_indices:
         indices = np.zeros(data.shape[:1], np.int64)
     indices = as_indices(indices, op)
-    updates = _as_updates(updates, data, op, copies)
+    updates = like_data(updates, names.updates, data, op, copies)
     place = shapes.fit(op, place, data, indices, updates)
     spec = spec_of(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset, mode)
     if out is not None:
@@ -152,8 +152,8 @@ def as_indices(value: Any, op: Op) -> Array:
     return array
 
 
-def _as_updates(value: Any, data: Array, op: Op, copies: list[str]) -> Array:
-    name = op.inputs.updates
+def like_data(value: Any, name: str, data: Array, op: Op, copies: list[str]) -> Array:
+    """Return `value` as an array of the type of `data`, in either byte order, or raise `DTypeError`."""
     array = as_array(value, name, op)
     if dtypes.interchangeable(array.dtype, data.dtype):
         return array

@@ -23,7 +23,10 @@ _READING = ("gather", "share")
 
 
 LEAST_PART = 256
-"""Elements of a slice that pay for one more thread to go through all the tuples."""
+"""Elements side by side that each thread has at least."""
+
+SHORT = 16
+"""Steps of an innermost loop below which another, longer one takes its place."""
 
 
 class NoKernel(Exception):
@@ -70,7 +73,7 @@ class Walk:
         if element.kind not in OPERATIONS[operation]:  # it is moved
             element = DTYPES[f"w{8 * element.size}"]
         kernel = direct.kernel("grad", element, spec.index, operation, len(loops.components))
-        found = direct.ready(kernel, max(self.size, self.count))
+        found = direct.ready(kernel, self.arguments.data, self.arguments.updates)
         if found is None:
             raise NoKernel
         shared, most = loops.shared(reads=operation in _READING)
@@ -99,8 +102,12 @@ class Loops(Record):
 
         Steps of a loop that moves the output have different targets; where targets are but read, any loop will do.
         """
-        able = [(loop.extent, number) for number, loop in enumerate(self.loops) if reads or loop.out]
-        able.append((self.slice.extent // LEAST_PART, len(self.loops)))
+        able = [(self.slice.extent // LEAST_PART, len(self.loops))]
+        for number, loop in enumerate(self.loops):
+            if reads:
+                able.append((loop.extent, number))
+            elif loop.out:  # threads that write side by side would wait for each other's cache lines
+                able.append((min(loop.extent, loop.extent * loop.out // LEAST_PART), number))
         most, number = max(able)
         return (number, most) if most > 1 else (-1, 1)
 
@@ -115,9 +122,13 @@ class Loops(Record):
 @lru_cache(maxsize=1024)
 def _loops(spec: OpSpec, extents: Extents) -> Loops:
     nest = addressing.canonical_nest(spec, extents)
-    if nest.loops and nest.loops[-1].out and not nest.loops[-1].indices:
-        return Loops(nest.loops[:-1] or (_ONE,), nest.loops[-1], nest.components)
-    return Loops(nest.loops or (_ONE,), _ONE, nest.components)
+    loops, row = nest.loops, _ONE
+    if loops and loops[-1].out and not loops[-1].indices:
+        loops, row = loops[:-1], loops[-1]
+    # A loop that moves the output may stand anywhere: a short one is walked from outside.
+    while len(loops) > 1 and loops[-1].out and loops[-1].extent < min(SHORT, loops[-2].extent):
+        loops = (loops[-1], *loops[:-1])
+    return Loops(loops or (_ONE,), row, nest.components)
 
 
 @lru_cache(maxsize=1024)

@@ -211,6 +211,7 @@ def _compile(
         "spec": name,
         "command": list(toolchain.command_line(compiler, SOURCE, LIBRARY, outcome.flags)),
         "compiler": compiler.identity.splitlines(),
+        "optimised": "-O0" not in outcome.flags,
         "cpu": machine.cpu_identity(chosen.cpu),
         "machine": machine.tag(),
         "seconds": round(outcome.seconds, 3),

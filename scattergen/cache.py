@@ -184,7 +184,7 @@ class Store(Record):
         from . import cache_admin
 
         place = cache_admin.keep_failed(work) / error.source_path.name
-        return CompileError(error.spec, error.command, error.output, place, error.why)
+        return CompileError(error.spec, error.command, error.output, place, error.why, error.refused)
 
     def facts(self, identity: str) -> dict[str, object]:
         """Return what was learnt about a compiler; empty where nothing was."""

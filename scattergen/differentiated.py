@@ -92,11 +92,7 @@ def _refuse_bad_indices(arguments: Arguments) -> None:
 
 def _like_data(value: Any, name: str, arguments: Arguments) -> Array:
     data, op = arguments.data, arguments.spec.op
-    array = arrays.as_array(value, name, op)
-    if not hasattr(value, "dtype"):
-        array = array.astype(dtypes.native(data.dtype))
-    if not dtypes.interchangeable(array.dtype, data.dtype):
-        raise DTypeError(f"{op}: {name} is {array.dtype}, must be {data.dtype} as {op.inputs.data} is")
+    array = arrays.like_data(value, name, data, op, [])
     if array.shape != data.shape:
         raise ShapeError(f"{op}: {name} has shape {array.shape}, must have that of {op.inputs.data}, {data.shape}")
     return array
@@ -105,9 +101,10 @@ def _like_data(value: Any, name: str, arguments: Arguments) -> Array:
 def _by_positions(arguments: Arguments) -> Arguments:
     """Return a TensorScatter as the ScatterElements that it is, by an index that is expanded."""
     data, updates, axis = arguments.data, arguments.updates, arguments.spec.place
+    size = max(1, data.shape[axis])
     along = np.arange(updates.shape[axis]).reshape([-1 if dim == axis else 1 for dim in range(updates.ndim)])
     starts = arguments.indices.astype(np.int64).reshape(-1, *(1,) * (updates.ndim - 1))
-    indices = np.broadcast_to((starts + along) % max(1, data.shape[axis]), updates.shape)
+    indices = np.broadcast_to((starts % size + along) % size, updates.shape)
     op = OPS["scatter_elements"]
     spec = arrays.spec_of(op, data.dtype, indices.dtype, data.ndim, axis, "none", op.versions[-1].since)
     return Arguments(spec, data, indices, updates, None, [])
@@ -125,7 +122,7 @@ def _gradients(arguments: Arguments, grad: Array, result: Array | None, threads:
 
     inputs = _Inputs(
         walk=Walk(arguments, threads),
-        grad=_wide(grad, threads) if counts else arrays.plain(grad),
+        grad=_wide(grad, threads) if counts else _plain(grad),
         data=read(arguments.data),
         updates=read(arguments.updates),
         result=read(grad if result is None else result),
@@ -141,8 +138,14 @@ def _gradients(arguments: Arguments, grad: Array, result: Array | None, threads:
     return Gradients(*(_rounded(array, dtype, threads) for array in found))
 
 
-def _wide(array: Array, threads: int | None) -> Array:
+def _plain(array: Array) -> Array:
+    """Return an array that kernels can walk; words of 8 bytes ask for more than NumPy's complex64 does."""
     array = arrays.plain(array)
+    return array.copy() if array.__array_interface__["data"][0] % min(array.itemsize, 8) else array
+
+
+def _wide(array: Array, threads: int | None) -> Array:
+    array = _plain(array)
     if dtypes.of_numpy(array.dtype, "grad").kind != "half":
         return array
     wide = np.empty(array.shape, np.float32)
@@ -196,17 +199,19 @@ def _of_products(inputs: _Inputs) -> Gradients:
 def _of_extremes(inputs: _Inputs) -> Gradients:
     walk, data, updates, result = inputs.walk, inputs.data, inputs.updates, inputs.result
     if data.itemsize == 4 and walk.count > MOST_TIES:
-        wide = (array.astype(np.float64) for array in (inputs.grad, data, updates, result))
-        return Gradients(*(array.astype(data.dtype) for array in _of_extremes(_Inputs(walk, *wide))))
+        with np.errstate(all="ignore"):
+            wide = (array.astype(np.float64) for array in (inputs.grad, data, updates, result))
+            return Gradients(*(array.astype(data.dtype) for array in _of_extremes(_Inputs(walk, *wide))))
     wins = (data == result) | (data != data)
     ties = wins.astype(f"i{data.itemsize}")
     walk.step("ties", ties, result, updates)
-    found = np.empty((2, *data.shape), data.dtype)  # a value, and what each that equals it is given
-    found[0] = result
-    np.divide(inputs.grad, np.maximum(ties, 1), out=found[1], casting="same_kind")
-    shares = np.empty(walk.shape, data.dtype)
+    found = np.empty((2, walk.size), data.dtype)  # values, and what each that equals them is given
+    given, shares = found[1].reshape(data.shape), np.empty(walk.shape, data.dtype)
+    found[0] = result.reshape(-1)
+    with np.errstate(all="ignore"):
+        np.divide(inputs.grad, np.maximum(ties, 1), out=given, casting="same_kind")
     walk.step("share", shares, found, updates)
-    return Gradients(np.where(wins, found[1], data.dtype.type(0)), shares)
+    return Gradients(np.where(wins, given, data.dtype.type(0)), shares)
 
 
 _GRADIENTS: dict[str, Callable[[_Inputs], Gradients]] = {

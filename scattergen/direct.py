@@ -23,10 +23,10 @@ def kernel(form: str, element: DType, index: DType = DTYPES["i64"], operation: s
     return KernelSpec(form=FORMS[form], element=element, index=index, operation=operation, depth=depth)
 
 
-def ready(spec: KernelSpec, elements: int) -> supply.Ready | None:
-    """Return the kernel for a step on so many elements; None where NumPy has to answer, for want of a compiler."""
+def ready(spec: KernelSpec, *arrays: Array) -> supply.Ready | None:
+    """Return the kernel for a step on arrays; None where NumPy has to answer, for want of a compiler."""
     try:
-        return supply.ready(spec, elements)
+        return supply.ready(spec, supply.counted(*arrays))
     except CompilerNotFound as error:
         plan.fall_back(error)
         return None
@@ -76,7 +76,7 @@ def narrow(floats: Array, into: Array, before: Array | None, most: int | None) -
 def _convert(values: Array, into: Array, before: Array | None, widens: bool, most: int | None) -> None:
     half = into.dtype if not widens else values.dtype
     spec = kernel("flat", next(row for row in DTYPES.values() if row.numpy_name == half.name))
-    have = ready(spec, values.size)
+    have = ready(spec, values)
     if have is not None:
         layout = (values.size, int(widens))
         assert run(have, layout, most_threads(6 * values.size, most), into, before, None, values) == -1

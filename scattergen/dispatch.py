@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import addressing, arrays, caller, dtypes, fast, loader, packing, plan, repeats
+from . import addressing, arrays, caller, dtypes, fast, loader, packing, plan, repeats, supply
 from .arrays import Arguments, Array
 from .errors import IndexOutOfBounds
 from .fast import Keep
@@ -98,7 +98,7 @@ def execute(
     arguments = repeats.collapse(read)
     data, out = arguments.data, arguments.out
     kernel_copies = not in_place and same_memory_order(data, target, out)
-    found = plan.plan(arguments, target, kernel_copies, threads, soon=True)
+    found = plan.plan(arguments, target, kernel_copies, threads, supply.counted(target, arguments.updates))
     if found.call is None:
         return _by_reference(arguments)
     call, indices = found.call, loader.address(arguments.indices)
@@ -181,15 +181,15 @@ def _as_given(arguments: Arguments) -> bool:
     return not arguments.copies and all(array.flags.aligned for array in arrays)
 
 
-def planned(arguments: Arguments, threads: int | None, *, soon: bool = False) -> tuple[Plan, Arguments]:
+def planned(arguments: Arguments, threads: int | None, elements: int | None = None) -> tuple[Plan, Arguments]:
     """Return the plan that `execute` would follow, and the arguments as its kernel gets them.
 
-    `soon` is as in plan.py; without it a call may follow another plan, by a baseline kernel.
+    `elements` is as in `plan.plan`; without it the kernel is the optimised one, where a call may have a baseline one.
     """
     target, in_place = target_of(arguments)
     arguments = repeats.collapse(packing.pack(arguments, target))
     fresh = not in_place and same_memory_order(arguments.data, target, arguments.out)
-    return plan.plan(arguments, target, fresh, threads, soon=soon), arguments
+    return plan.plan(arguments, target, fresh, threads, elements), arguments
 
 
 def _by_reference(arguments: Arguments) -> Array:

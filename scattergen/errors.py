@@ -94,12 +94,17 @@ class CompilerNotFound(ScattergenError, RuntimeError):
 
 
 class CompileError(ScattergenError, RuntimeError):
-    """The C compiler failed: the kernel, the command, what the compiler said, where the source lies."""
+    """The C compiler failed: the kernel, the command, what the compiler said, where the source lies.
 
-    def __init__(self, spec: str, command: tuple[str, ...], output: str, source_path: Path, why: str) -> None:
-        super().__init__(spec, command, output, source_path, why)
+    ``refused`` says that it ended by itself and said no; one that hung, crashed or could not start said nothing.
+    """
+
+    def __init__(
+        self, spec: str, command: tuple[str, ...], output: str, source_path: Path, why: str, refused: bool = False
+    ) -> None:
+        super().__init__(spec, command, output, source_path, why, refused)
         self.spec, self.command, self.output = spec, command, output
-        self.source_path, self.why = source_path, why
+        self.source_path, self.why, self.refused = source_path, why, refused
 
     def __str__(self) -> str:
         said = "\n".join(f"  {line}" for line in self.output.strip().splitlines()[-40:])

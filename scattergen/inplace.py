@@ -95,7 +95,7 @@ class Idiom:
 
     def _keep(self, key: tuple[Any, ...], arguments: Arguments, a: Any, indices: Any, b: Any) -> None:
         began = dispatch.era
-        plan, planned = dispatch.planned(arguments, None, soon=True)
+        plan, planned = dispatch.planned(arguments, None, 0)  # the call has been counted
         if plan.call is None or plan.is_baseline or planned is not arguments:
             return
         fast = quick.fast(arguments, plan.call, self.convert, a, indices, b)

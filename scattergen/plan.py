@@ -48,10 +48,12 @@ def forget() -> None:
     _plans.clear()
 
 
-def plan(arguments: Arguments, target: Array, fresh: bool, most_threads: int | None, *, soon: bool = False) -> Plan:
+def plan(
+    arguments: Arguments, target: Array, fresh: bool, most_threads: int | None, elements: int | None = None
+) -> Plan:
     """Return the plan of a call that writes to `target`; `fresh` says that the kernel copies `data` there too.
 
-    `soon` allows a baseline kernel (`supply.py`) where the call is small.
+    `elements` is for a call that a baseline kernel may answer: how many it counts for (`supply.ready`).
     """
     indices, updates, most = arguments.indices, arguments.updates, threads.most(most_threads)
     aligned = indices.flags.aligned and all(map(_aligned, (target, arguments.data, updates)))
@@ -60,7 +62,6 @@ def plan(arguments: Arguments, target: Array, fresh: bool, most_threads: int | N
         arguments.unique, aligned, fresh, most,
     )  # fmt: skip
     found = _plans.get(signature)
-    elements = max(target.size, updates.size) if soon else None
     if found is None or (found.is_baseline and ready(found.kernel, elements) is not found.ready):
         found = _make(arguments, target, aligned, fresh, most, elements)
         if len(_plans) >= MOST_PLANS:

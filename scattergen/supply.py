@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import os
 import time
+from typing import Any
 
 from . import build, cache_entry, config, loader, log, prebuilt
-from .errors import CacheError, CompileError, KernelUnavailable, ScattergenError
+from .errors import CacheError, CompileError, CompilerNotFound, KernelUnavailable, ScattergenError
 from .kernel import KernelSpec
 from .loader import Loaded
 from .record import Record
@@ -53,20 +54,25 @@ _done: dict[KernelSpec, float] = {}
 def ready(spec: KernelSpec, elements: int | None = None) -> Ready:
     """Return the kernel of `spec`, loaded; it is built if nobody has it.
 
-    A baseline kernel is for a call on so many `elements`, of the output or of the updates; None asks for the optimised
-    one. Raises as `build.library`.
+    A baseline kernel is for a call on so many `elements`, of the output or of the updates, which are counted; None asks
+    for the optimised one. Where nothing can be built, a baseline one of the store has to do. Raises as `build.library`.
     """
     found = _ready.get(spec)
     if found is None:
         small = elements is not None and elements <= SOON
-        found = _ready.setdefault(spec, _ahead_of_time(spec) or (_soonest(spec) if small else _optimized(spec)))
+        found = _ready.setdefault(spec, _ahead_of_time(spec) or (_soonest(spec) if small else _best(spec)))
     return _improved(spec, found, elements) if found.is_baseline and _is_due(spec, elements) else found
+
+
+def counted(*arrays: Any) -> int:
+    """Return the elements that a call on arrays counts for."""
+    return max([CALL, *(int(array.size) for array in arrays)])
 
 
 def _is_due(spec: KernelSpec, elements: int | None) -> bool:
     if elements is None or elements > SOON or config.settings().compile == "optimized":
         return True
-    done = _done[spec] = _done.get(spec, 0) + max(elements, CALL)
+    done = _done[spec] = _done.get(spec, 0) + elements
     return done > ENOUGH
 
 
@@ -74,11 +80,13 @@ def _improved(spec: KernelSpec, baseline: Ready, elements: int | None) -> Ready:
     try:
         found = _ready[spec] = _optimized(spec)
         return found
+    except (CompilerNotFound, KernelUnavailable):
+        return baseline
     except ScattergenError as error:
         if elements is None:
             raise
-        # There is a kernel that answers, and it is asked again only for large calls.
-        tell = log.debug if _done.get(spec) == -math.inf or isinstance(error, KernelUnavailable) else log.warning
+        # There is a kernel that answers, and the compiler is asked again only for large calls.
+        tell = log.debug if _done.get(spec) == -math.inf else log.warning
         tell("%s stays as it is, without optimisation: %s", spec, error)
         _done[spec] = -math.inf
         return baseline
@@ -105,8 +113,20 @@ def _soonest(spec: KernelSpec) -> Ready:
         if build.is_sooner():
             return _open(spec, build.library(spec, optimize=False))._replace(is_baseline=True)
     except (CompileError, CacheError, OSError) as error:
+        if isinstance(error, CompileError) and not error.refused:
+            raise  # it would hang again
         log.debug("%s: no baseline kernel: %s", spec, error)
-    return _optimized(spec)
+    return _best(spec)
+
+
+def _best(spec: KernelSpec) -> Ready:
+    """Return the optimised kernel, or where nothing can be built the baseline one of the store."""
+    try:
+        return _optimized(spec)
+    except (CompilerNotFound, KernelUnavailable):
+        if not build.is_sooner():
+            raise
+        return _open(spec, build.library(spec, optimize=False))._replace(is_baseline=True)
 
 
 def _optimized(spec: KernelSpec) -> Ready:

@@ -60,10 +60,6 @@ _REFUSED = {
 """Flags of users that change results, with the reason to give."""
 
 
-class Refusal(CompileError):
-    """The compiler ended by itself and said no; one that hung, crashed or could not start says nothing."""
-
-
 class Compiler(Record):
     """A C compiler that is there.
 
@@ -245,8 +241,7 @@ def compile_library(
         shutil.rmtree(work, ignore_errors=True)
     name = os.path.basename(command[0])
     if ended.failure:
-        error = Refusal if ended.said_no else CompileError
-        raise error(spec, command, ended.output, source, f"{name} {ended.failure}")
+        raise CompileError(spec, command, ended.output, source, f"{name} {ended.failure}", ended.said_no)
     if not library.is_file():
         raise CompileError(spec, command, ended.output, source, f"{name} ended well, but wrote no library")
     return time.perf_counter() - began

@@ -64,7 +64,9 @@ def compile_first(
             seconds = toolchain.compile_library(
                 compiler, source, library, flags, spec=spec, timeout=timeout, scratch=scratch
             )
-        except toolchain.Refusal as error:
+        except CompileError as error:
+            if not error.refused:
+                raise
             last = error
             continue
         missing = {name: False for flag, name in _OPTIONAL.items() if flag in tried[0] and flag not in flags}

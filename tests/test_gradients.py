@@ -319,6 +319,56 @@ def test_more_ties_than_32_bits_count_are_counted_in_64(monkeypatch: pytest.Monk
     assert not difference(found.data, want.data) and not difference(found.updates, want.updates)
 
 
+def test_a_circular_start_may_be_any_number() -> None:
+    for start in (2**63 - 1, -(2**63), -1, 12):
+        cache, update = np.zeros((1, 5)), np.arange(3.0)[None]
+        grad = np.arange(1.0, 6)[None]
+        written = scattergen.tensor_scatter(cache, update + 1, np.array([start]), axis=1, mode="circular") > 0
+        found = scattergen.gradients(
+            scattergen.tensor_scatter, grad, cache, update, np.array([start]), axis=1, mode="circular"
+        )
+        assert sorted(found.updates[0]) == grad[written].tolist() and not found.data[written].any()
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_any_rank(reduction: str) -> None:
+    shape = (1,) * 63 + (3,)
+    data, indices = np.ones(shape), np.zeros(shape, int)
+    found = scattergen.gradients(scattergen.scatter_elements, data, data, indices, data, -1, reduction)
+    assert found.data.shape == found.updates.shape == shape
+
+
+def test_numpys_own_settings_for_errors_do_not_count() -> None:
+    signalling = np.array([0x7F800001], np.uint32).view(np.float32)
+    for grad in (signalling, np.float32([1e-45])):
+        with np.errstate(all="raise"):
+            for reduction in ("mul", "max"):
+                one = np.ones(1, np.float32)
+                scattergen.gradients(
+                    scattergen.scatter_elements, grad, one, [0, 0], np.ones(2, np.float32), 0, reduction
+                )
+
+
+def test_complex_numbers_at_an_address_for_floats_alone() -> None:
+    room = np.zeros(9, np.float32)
+    start = 1 if room.ctypes.data % 8 == 0 else 0
+    grad = room[start : start + 8].view(np.complex64)
+    grad[:] = np.arange(4) + 1j
+    found = scattergen.gradients(scattergen.scatter_elements, grad, grad, [2, 0], grad[:2], 0, "add")
+    assert grad.flags.aligned and found.updates.tolist() == [2 + 1j, 1j]
+
+
+@pytest.mark.parametrize("given", [["1", "2", "3"], [1j, 1, 1], [np.datetime64("2020-01-01")] * 3, [object()] * 3])
+@pytest.mark.parametrize("name", ["grad", "result"])
+def test_lists_are_held_to_the_rules_for_updates(name: str, given: Any) -> None:
+    more = {"grad": np.ones(3, np.float32), "result": np.ones(3, np.float32), name: given}
+    with pytest.raises(DTypeError, match=name):
+        scattergen.gradients(
+            scattergen.scatter_elements, more["grad"], np.ones(3, np.float32), [0], np.ones(1, np.float32), 0, "max",
+            result=more["result"],
+        )  # fmt: skip
+
+
 def test_lists_and_a_result_that_is_given() -> None:
     found = scattergen.gradients(
         scattergen.scatter_nd, [1.0, 2.0], np.array([3.0, 4.0]), [[1], [1]], [4.0, 4.0], "max", result=[3.0, 4.0]

@@ -130,10 +130,11 @@ def test_where_nothing_is_to_be_built_a_baseline_kernel_will_do(folder: Path) ->
     ended = run(folder, "call()", **never)
     assert ended.returncode == 1 and "KernelUnavailable" in ended.stderr
     succeeds(folder, "call()")
-    said = succeeds(folder, "call(); print(kind()); large(); calls(); print(kind())", **never)
-    assert said.splitlines() == ["baseline cache"] * 2
-    ended = run(folder, "scattergen.compile('scatter_elements_f32_i64_r2a0_add')", **never)
-    assert ended.returncode == 1 and "KernelUnavailable" in ended.stderr
+    bound = "scattergen.bind(scattergen.scatter_elements, data, indices, updates, 0, 'add')()"
+    nobody = {"CC": str(folder / "nobody")}
+    for ask in ("call()", "large()", "calls(); large()", bound, f"{bound}; call()", f"call(); {bound}"):
+        for setting in (never, nobody):
+            assert succeeds(folder, f"{ask}; print(kind())", **setting).strip() == "baseline cache", ask
 
 
 @pytest.mark.parametrize("setting", ["memory", "off", "read-only"])
@@ -169,6 +170,29 @@ except scattergen.errors.CompileError as error:
 def test_a_compiler_that_fails_unless_it_optimises_builds_the_optimised_kernel_at_once(folder: Path) -> None:
     cc = compiler(folder, "*-O0*) echo -D_FORTIFY_SOURCE needs optimization >&2; exit 1;;")
     assert succeeds(folder, "call(); print(kind())", CC=cc).strip() == "optimised built"
+
+
+def test_a_compiler_that_hangs_is_waited_for_once(folder: Path) -> None:
+    cc = compiler(folder, "*) exec sleep 60;;")
+    text = """
+import time
+began = time.monotonic()
+try:
+    call()
+except scattergen.errors.CompileError as error:
+    print("did not end in 2 s" in str(error), time.monotonic() - began < 3.9)
+"""
+    assert succeeds(folder, text, CC=cc, SCATTERGEN_COMPILE_TIMEOUT="2").split() == ["True", "True"]
+
+
+def test_the_store_tells_one_from_the_other(folder: Path) -> None:
+    succeeds(folder, "call(); large()")
+    ended = subprocess.run(
+        [sys.executable, "-m", "scattergen", "cache", "list"],
+        env={**os.environ, "SCATTERGEN_CACHE_DIR": str(folder / "store")}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    rows = [line for line in ended.stdout.splitlines() if line.startswith("lanes_f32_i64_add")]
+    assert len(rows) == 2 and sum("(baseline)" in row for row in rows) == 1
 
 
 def test_a_flag_of_the_users_does_not_slow_the_baseline_kernel_down(folder: Path) -> None:

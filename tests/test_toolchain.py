@@ -208,7 +208,7 @@ def test_zig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build(openmp=False, cpu="x86-64-v2" if os.uname().machine == "x86_64" else "baseline")
     loop = "\n#pragma omp parallel for\n    for (int i = 0; i < 4; i++)\n        (void)i;\n    return 42;"
     (tmp_path / "kernel.c").write_text(SOURCE.replace("return 42;", loop))
-    with pytest.raises(toolchain.Refusal, match="__kmpc"):
+    with pytest.raises(CompileError, match="__kmpc"):
         build(openmp=True, cpu="native")
 
 
@@ -225,7 +225,7 @@ def test_what_a_failure_tells(tmp_path: Path) -> None:
     with pytest.raises(CompileError) as raised:
         compiled(tmp_path, str(REAL), text="int answer(void)\n{\n    return 1 +;\n}\n")
     error = raised.value
-    assert isinstance(error, toolchain.Refusal)
+    assert isinstance(error, CompileError) and error.refused
     assert error.spec == "lanes_f32_i64_add"
     assert error.command[:2] == (str(REAL), "kernel.c")
     assert error.source_path == tmp_path / "kernel.c"
@@ -241,7 +241,7 @@ def test_what_a_failure_tells(tmp_path: Path) -> None:
 def test_an_undefined_name_fails_at_the_link(tmp_path: Path) -> None:
     if sys.platform != "linux":
         pytest.skip("only GNU-like linkers know -z defs")
-    with pytest.raises(toolchain.Refusal, match="nowhere"):
+    with pytest.raises(CompileError, match="nowhere"):
         compiled(tmp_path, str(REAL), text="int nowhere(void);\n" + SOURCE.replace("42", "nowhere()"))
 
 
@@ -262,7 +262,7 @@ def test_a_bare_link_leaves_to_the_process_what_every_one_has_and_no_more(tmp_pa
     to = ctypes.create_string_buffer(4)
     ctypes.CDLL(str(library)).copy(to, b"abc", 4)
     assert to.value == b"abc"
-    with pytest.raises(toolchain.Refusal, match="nowhere"):
+    with pytest.raises(CompileError, match="nowhere"):
         build("*to = *from + n + nowhere();")
 
 
@@ -276,7 +276,7 @@ def test_a_hanging_compiler_is_stopped_with_its_children(tmp_path: Path) -> None
         compiled(tmp_path / "work", str(hanging), timeout=0.5)
     assert time.monotonic() - began < 5
     assert raised.value.output == "working\n"
-    assert not isinstance(raised.value, toolchain.Refusal)
+    assert not raised.value.refused
     assert is_gone(int((tmp_path / "child").read_text()))
     assert is_gone(int((tmp_path / "self").read_text()))
 
@@ -338,7 +338,7 @@ def test_other_ways_to_fail(tmp_path: Path) -> None:
     killed = script(tmp_path / "killed", "kill -9 $$")
     with pytest.raises(CompileError, match="died of signal 9") as raised:
         compiled(tmp_path / "b", str(killed))
-    assert not isinstance(raised.value, toolchain.Refusal)
+    assert not raised.value.refused
     broken = script(tmp_path / "broken", "exit 0")
     broken.write_text("#!/no/such/interpreter\n")
     with pytest.raises(CompileError, match="cannot be started"):

@@ -71,7 +71,7 @@ def places(given: Rows, values: Array, threads: int | None) -> Array:
         return out
     assert element.kind in OPERATIONS["first"]
     kernel = direct.kernel("places", element, DTYPES["i32" if index.itemsize == 4 else "i64"])
-    have = direct.ready(kernel, max(src.size, out.size))
+    have = direct.ready(kernel, src, out)
     if have is None:
         return _places_by_numpy(given, values, src)
     dim, layout = given.dim, places_layout(index, given.dim, values.shape[given.dim])
