@@ -209,9 +209,11 @@ def _of_extremes(inputs: _Inputs) -> Gradients:
     given, shares = found[1].reshape(data.shape), np.empty(walk.shape, data.dtype)
     found[0] = result.reshape(-1)
     with np.errstate(all="ignore"):
-        np.divide(inputs.grad, np.maximum(ties, 1), out=given, casting="same_kind")
+        np.divide(inputs.grad, np.maximum(ties, 1, out=ties), out=given, casting="same_kind")
     walk.step("share", shares, found, updates)
-    return Gradients(np.where(wins, given, data.dtype.type(0)), shares)
+    # Or 0, by a mask: np.where takes three times as long.
+    bits = given.view(f"u{data.itemsize}")
+    return Gradients((bits & -wins.astype(bits.dtype)).view(data.dtype), shares)
 
 
 _GRADIENTS: dict[str, Callable[[_Inputs], Gradients]] = {
