@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes, holders, loader, shapes
+from . import dtypes, loader, shapes
 from .dtypes import DType
 from .errors import DTypeError, ShapeError, SpecError
 from .ops import Op
@@ -134,11 +134,19 @@ def _row(op: Op, dtype: np.dtype[Any], reduction: str) -> DType:
 
 def as_array(value: Any, name: str, op: Op) -> Array:
     """Return `value` as an array of the same memory where that can be, or raise `DTypeError`."""
-    return value if type(value) is np.ndarray else holders.as_array(value, name, str(op))
+    if type(value) is np.ndarray:
+        return value
+    from . import holders
+
+    return holders.as_array(value, name, str(op))
 
 
 def _has_no_type(value: Any) -> bool:
-    return type(value) is not np.ndarray and value is not None and not holders.has_type(value)
+    if type(value) is np.ndarray or value is None:
+        return False
+    from . import holders
+
+    return not holders.has_type(value)
 
 
 def as_indices(value: Any, op: Op) -> Array:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from . import cache_entry, log, machine, request, toolchain, trials
+from . import cache_entry, log, machine, request, toolchain
 from .cache import Store
 from .cache_entry import LIBRARY, SOURCE
 from .config import Settings, settings
@@ -179,6 +179,8 @@ def _make_kernel(
 ) -> dict[str, object]:
     import shutil
 
+    from . import trials  # not on the way to a hit
+
     shutil.copyfile(os.path.join(template_folder(), HEADER), work / HEADER)
     known = store.facts(_learnt_under(compiler, chosen))
     flags = trials.kernel_flags(chosen, known, optimize=optimize)
@@ -194,6 +196,8 @@ def _compile(
     source: str,
     flags: list[tuple[str, ...]],
 ) -> dict[str, object]:
+    from . import trials
+
     (work / SOURCE).write_text(source, encoding="utf-8")
     outcome = trials.compile_first(
         compiler,
