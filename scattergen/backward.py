@@ -34,7 +34,7 @@ class NoKernel(Exception):
 
 
 class Walk:
-    """The walks of one call, whose indices are in bounds.
+    """The walks of one call.
 
     Arrays like `data` and arrays like `updates` are C-contiguous and native here.
     """
@@ -58,7 +58,8 @@ class Walk:
     ) -> None:
         """Take a step at every update, those of one target in order, or in reverse.
 
-        `value` is like `data`; gradients lie from element number `gradient` of `out` on. Raises `NoKernel`.
+        `value` is like `data`; gradients lie from element number `gradient` of `out` on. Raises `NoKernel`, and
+        `IndexOutOfBounds`, after which `out` is of no use.
         """
         if not self.count:
             return
@@ -81,7 +82,7 @@ class Walk:
         layout = loops.layout(shared, self.size, gradient + start)
         read = None if updates is None else np.flip(updates, dims)
         if direct.run(found, layout, threads, out, value, indices, read) >= 0:
-            raise dispatch.out_of_bounds(self.arguments)  # somebody has changed them meanwhile
+            raise dispatch.out_of_bounds(self.arguments)
 
 
 class Loops(Record):

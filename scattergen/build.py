@@ -69,7 +69,7 @@ def find(spec: KernelSpec) -> Built | None:
     return _since(began, found, "cache") if found else None
 
 
-def is_sooner() -> bool:
+def allows_baseline() -> bool:
     """Whether a library is there sooner if it is compiled without optimising, and the settings allow that."""
     chosen = settings()
     if chosen.compile == "optimized":

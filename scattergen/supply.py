@@ -110,7 +110,7 @@ def _soonest(spec: KernelSpec) -> Ready:
         found = build.find(spec)
         if found:
             return _open(spec, found)
-        if build.is_sooner():
+        if build.allows_baseline():
             return _open(spec, build.library(spec, optimize=False))._replace(is_baseline=True)
     except (CompileError, CacheError, OSError) as error:
         if isinstance(error, CompileError) and not error.refused:
@@ -124,7 +124,7 @@ def _best(spec: KernelSpec) -> Ready:
     try:
         return _optimized(spec)
     except (CompilerNotFound, KernelUnavailable):
-        if not build.is_sooner():
+        if not build.allows_baseline():
             raise
         return _open(spec, build.library(spec, optimize=False))._replace(is_baseline=True)
 
