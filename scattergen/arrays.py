@@ -236,10 +236,18 @@ def compact(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
     return np.broadcast_to(np.array(array[once], dtype or array.dtype, order="C"), array.shape)
 
 
+def aligned(array: Array) -> bool:
+    """Whether typed C pointers may walk an array: 8-byte words ask for more than NumPy's complex64 does."""
+    return array.flags.aligned and (
+        array.dtype.alignment >= min(array.itemsize, 8)
+        or array.__array_interface__["data"][0] % min(array.itemsize, 8) == 0
+    )
+
+
 def plain(array: Array) -> Array:
     """Return an array that kernels can walk as one run: native, aligned, C-contiguous; itself if it is so."""
-    native = array.astype(dtypes.native(array.dtype), copy=False)
-    return np.require(native, requirements=("C", "A"))
+    native = np.ascontiguousarray(array, dtypes.native(array.dtype)).reshape(array.shape)
+    return native if aligned(native) else native.copy()
 
 
 def readable(array: Array, name: str, out: Array | None, copies: list[str]) -> Array:

@@ -184,7 +184,8 @@ def _make_kernel(
     shutil.copyfile(os.path.join(template_folder(), HEADER), work / HEADER)
     known = store.facts(_learnt_under(compiler, chosen))
     flags = trials.kernel_flags(chosen, known, optimize=optimize)
-    return _compile(compiler, store, chosen, work, str(spec), _render(spec), flags)
+    made = _compile(compiler, store, chosen, work, str(spec), _render(spec), flags)
+    return {**made, "optimized": optimize}
 
 
 def _compile(
@@ -215,7 +216,6 @@ def _compile(
         "spec": name,
         "command": list(toolchain.command_line(compiler, SOURCE, LIBRARY, outcome.flags)),
         "compiler": compiler.identity.splitlines(),
-        "optimised": "-O0" not in outcome.flags,
         "cpu": machine.cpu_identity(chosen.cpu),
         "machine": machine.tag(),
         "seconds": round(outcome.seconds, 3),

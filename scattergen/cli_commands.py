@@ -183,7 +183,7 @@ def cache_list(chosen: argparse.Namespace) -> int:
     now = time.time()
     rows = [
         (
-            entry.name if entry.meta.get("optimised", True) else f"{entry.name} (baseline)",
+            entry.name if entry.meta.get("optimized", True) else f"{entry.name} (baseline)",
             terminal.size(entry.size),
             f"{terminal.age(now - entry.used)} ago",
             f"{1e3 * entry.meta.get('seconds', math.nan):.0f} ms",
@@ -197,7 +197,7 @@ def cache_list(chosen: argparse.Namespace) -> int:
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
-    known = {name: entry.meta.get(name) for name in ("seconds", "created", "sha256", "optimised")}
+    known = {name: entry.meta.get(name) for name in ("seconds", "created", "sha256", "optimized")}
     return {"kernel": entry.name, "path": str(entry.path), "bytes": entry.size, "used": entry.used, **known}
 
 

@@ -42,9 +42,10 @@ class _Inputs(Record):
     walk: Walk
     grad: Array
     data: Array
-    """This and what follows only where the values count; else of no meaning."""
     updates: Array
-    result: Array
+    """Of both only the shapes where updates replace or are added."""
+    result: Array | None
+    """None but for max and min."""
 
 
 def gradients(function: Callable[..., Any], grad: Any, /, *args: Any, result: Any = None, **kwargs: Any) -> Gradients:
@@ -113,7 +114,9 @@ def _by_positions(arguments: Arguments) -> Arguments:
 def _gradients(arguments: Arguments, grad: Array, result: Array | None, threads: int | None) -> Gradients:
     reduction, dtype = arguments.spec.reduction, dtypes.native(arguments.data.dtype)
     counts = reduction not in ("none", "add")
-    if result is None and reduction in ("max", "min"):
+    if reduction not in ("max", "min"):
+        result = None
+    elif result is None:
         result = dispatch.execute(arguments, threads)
 
     def read(array: Array) -> Array:
@@ -122,10 +125,10 @@ def _gradients(arguments: Arguments, grad: Array, result: Array | None, threads:
 
     inputs = _Inputs(
         walk=Walk(arguments, threads),
-        grad=_wide(grad, threads) if counts else _plain(grad),
+        grad=_wide(grad, threads) if counts else arrays.plain(grad),
         data=read(arguments.data),
         updates=read(arguments.updates),
-        result=read(grad if result is None else result),
+        result=None if result is None else read(result),
     )
     if not inputs.walk.count:  # no walk meets the indices
         _refuse_bad_indices(arguments)
@@ -138,14 +141,8 @@ def _gradients(arguments: Arguments, grad: Array, result: Array | None, threads:
     return Gradients(*(_rounded(array, dtype, threads) for array in found))
 
 
-def _plain(array: Array) -> Array:
-    """Return an array that kernels can walk; words of 8 bytes ask for more than NumPy's complex64 does."""
-    array = arrays.plain(array)
-    return array.copy() if array.__array_interface__["data"][0] % min(array.itemsize, 8) else array
-
-
 def _wide(array: Array, threads: int | None) -> Array:
-    array = _plain(array)
+    array = arrays.plain(array)
     if dtypes.of_numpy(array.dtype, "grad").kind != "half":
         return array
     wide = np.empty(array.shape, np.float32)
@@ -198,6 +195,7 @@ def _of_products(inputs: _Inputs) -> Gradients:
 
 def _of_extremes(inputs: _Inputs) -> Gradients:
     walk, data, updates, result = inputs.walk, inputs.data, inputs.updates, inputs.result
+    assert result is not None
     if data.itemsize == 4 and walk.count > MOST_TIES:
         with np.errstate(all="ignore"):
             wide = (array.astype(np.float64) for array in (inputs.grad, data, updates, result))
@@ -211,7 +209,7 @@ def _of_extremes(inputs: _Inputs) -> Gradients:
     with np.errstate(all="ignore"):
         np.divide(inputs.grad, np.maximum(ties, 1, out=ties), out=given, casting="same_kind")
     walk.step("share", shares, found, updates)
-    # Or 0, by a mask: np.where takes three times as long.
+    # Or 0, by a mask: np.where takes longer.
     bits = given.view(f"u{data.itemsize}")
     return Gradients((bits & -wins.astype(bits.dtype)).view(data.dtype), shares)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from . import config, lower, machine, prebuilt, schedule, threads
+from . import arrays, config, lower, machine, prebuilt, schedule, threads
 from .addressing import Extents, canonical_nest
 from .arrays import Arguments, Array
 from .errors import CompilerNotFound
@@ -56,7 +56,7 @@ def plan(
     `elements` is for a call that a baseline kernel may answer: how many it counts for (`supply.ready`).
     """
     indices, updates, most = arguments.indices, arguments.updates, threads.most(most_threads)
-    aligned = indices.flags.aligned and all(map(_aligned, (target, arguments.data, updates)))
+    aligned = indices.flags.aligned and all(map(arrays.aligned, (target, arguments.data, updates)))
     signature = (
         arguments.spec, target.shape, target.strides, indices.shape, indices.strides, updates.shape, updates.strides,
         arguments.unique, aligned, fresh, most,
@@ -68,14 +68,6 @@ def plan(
             _plans.clear()
         _plans[signature] = found
     return found
-
-
-def _aligned(array: Array) -> bool:
-    """Whether typed C pointers may walk an array: 8-byte words ask for more than NumPy's complex64 does."""
-    return array.flags.aligned and (
-        array.dtype.alignment >= min(array.itemsize, 8)
-        or array.__array_interface__["data"][0] % min(array.itemsize, 8) == 0
-    )
 
 
 def _make(

@@ -19,10 +19,10 @@ from .loader import Loaded
 from .record import Record
 
 SOON = 1 << 18
-"""Elements up to which a call takes a baseline kernel, which needs some 10 ms for them."""
+"""Elements up to which a call takes a baseline kernel: it is done with them before an optimiser would be."""
 
 ENOUGH = 1 << 20
-"""Elements after which a process has lost some 10 ms by a baseline kernel: a tenth of what the optimised one costs."""
+"""Elements after which a baseline kernel has cost a process a part of what the optimised one does."""
 
 CALL = 1 << 12
 """Elements that count for a call at least: those of baseline kernels do not go by the table of small calls."""
@@ -81,6 +81,7 @@ def _improved(spec: KernelSpec, baseline: Ready, elements: int | None) -> Ready:
         found = _ready[spec] = _optimized(spec)
         return found
     except (CompilerNotFound, KernelUnavailable):
+        _done[spec] = 0  # to ask again takes a look through the store
         return baseline
     except ScattergenError as error:
         if elements is None:

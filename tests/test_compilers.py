@@ -182,6 +182,19 @@ def test_every_kernel_that_helps_along_is_built_and_right(
     assert not problems, "\n".join(problems[:20])
 
 
+def test_kernels_that_were_not_optimised_give_the_same_bits(tmp_path: Path) -> None:
+    compiler = toolchain.find(Settings(cc=next(command for found, command, _ in COMMANDS.values() if found)))
+    flags = toolchain.flags(Settings(), openmp=False, native=False, optimize=False)
+    calls = {**{wanted.kernel: _calls(wanted) for wanted in kernel_calls.small_sample()}, **kernel_calls.helping()}
+    with ThreadPoolExecutor(2) as pool:
+        libraries = pool.map(partial(build, folder=tmp_path, compiler=compiler, flags=flags), calls)
+    problems = []
+    for (kernel, made), library in zip(calls.items(), libraries, strict=True):
+        loaded = loader.open_kernel(library, str(kernel))
+        problems += filter(None, (kernel_calls.problem(loaded.struct, call, 3) for call in made))
+    assert not problems, "\n".join(problems[:20])
+
+
 @each_compiler
 def test_a_library_exports_one_object(libraries: dict[Wanted, Path]) -> None:
     nm = shutil.which("nm") or shutil.which("llvm-nm")

@@ -172,6 +172,20 @@ def test_a_compiler_that_fails_unless_it_optimises_builds_the_optimised_kernel_a
     assert succeeds(folder, "call(); print(kind())", CC=cc).strip() == "optimised built"
 
 
+def test_where_nothing_can_be_built_the_store_is_asked_now_and_then(folder: Path) -> None:
+    succeeds(folder, "call()")
+    text = """
+from scattergen import build
+looks, find = [], build._look_up
+build._look_up = lambda *given, **named: (looks.append(given[0]), find(*given, **named))[1]
+for _ in range(5):
+    calls()
+print(kind(), len(looks) < 20)
+"""
+    for setting in ({"SCATTERGEN_COMPILE": "never"}, {"CC": str(folder / "nobody")}):
+        assert succeeds(folder, text, **setting).strip() == "baseline cache True"
+
+
 def test_a_compiler_that_hangs_is_waited_for_once(folder: Path) -> None:
     cc = compiler(folder, "*) exec sleep 60;;")
     text = """

@@ -51,7 +51,8 @@ GOALS: dict[str, Goal] = {
 }
 
 TASKS = ("import", "ever", "first", "warm", "optimized", "call")
-"""What a process can be asked for; `first` gives `further` and `compiler` too, `call` the bound form."""
+"""What a process can be asked for; `first` gives `further` and `compiler` too, `optimized` the optimizer's time, `call`
+the bound form."""
 
 _COMPILERS = {"first": "compiler", "optimized": "optimizer"}
 """Tasks by whose processes a compiler runs → where its times go."""
@@ -186,7 +187,7 @@ def measure(rounds: int, seed: int, tasks: Sequence[str]) -> dict[str, list[floa
         for number in range(rounds + 1):
             ever, *some = specs[number * count :][:count]
             for task in tasks:
-                store = Path(folder, f"store{number}{'o' * (task == 'optimized')}")
+                store = Path(folder, f"{'optimized' if task == 'optimized' else 'store'}{number}")
                 before = _compiled(store)
                 done = process(task, [ever] if task == "ever" else some, Path(folder), store.name)
                 # The first round warms the file system's cache and Python's compiled files.

@@ -3,7 +3,7 @@
 python tools/measure_gradients.py                      every workload
 python tools/measure_gradients.py --only rows --threads 1 --rounds 15
 
-Results are compared with the loop in float64 before a time counts. Exit code 1 where one is wrong.
+Results are checked before a time counts. Exit code 1 where one is wrong.
 """
 
 from __future__ import annotations
