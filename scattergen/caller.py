@@ -24,7 +24,7 @@ int64_t scattergen_invoke(const void *call, void *out, const void *data, const v
 int64_t scattergen_functions(uintptr_t list);
 """
 
-_PARTS = ("call", "site", "table", "bound", "functions")
+_PARTS = ("call", "memory", "site", "table", "bound", "functions")
 _calls = 0
 _tried = False
 
@@ -71,6 +71,8 @@ def _take(*, build_it: bool) -> bool:
     except (ScattergenError, ImportError, OSError) as error:
         log.debug("calls go without the caller module: %s", error)
         return False
+    if loader.functions is not None:
+        loader.functions.keep_memory(config.settings().keep_memory)
     return True
 
 

@@ -42,6 +42,7 @@ TABLE: tuple[Setting, ...] = (
     Setting("compile_timeout", "SCATTERGEN_COMPILE_TIMEOUT", (), False, "seconds a compiler may take"),
     Setting("fallback", "SCATTERGEN_FALLBACK", ("reference", "error"), False, "what answers without a compiler"),
     Setting("num_threads", "SCATTERGEN_NUM_THREADS", (), False, "threads of a call; 0: the cores we may use"),
+    Setting("keep_memory", "SCATTERGEN_KEEP_MEMORY", (), False, "bytes of freed large outputs kept for the next ones"),
     Setting("aot_path", "SCATTERGEN_AOT_PATH", (), False, "folder of kernels built ahead of time"),
 )
 
@@ -59,6 +60,7 @@ class Settings(Record):
     compile_timeout: int = 300
     fallback: str = "reference"
     num_threads: int = 0
+    keep_memory: int = 256 << 20
     aot_path: str = ""
 
     @classmethod

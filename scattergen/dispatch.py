@@ -151,7 +151,11 @@ def unwritten(data: Array) -> Array:
     """Return an empty native array like `data`: in the order of its memory if that has no gaps, else C-ordered."""
     low, high = np.lib.array_utils.byte_bounds(data)
     dense = high - low == data.nbytes and 0 not in data.strides
-    return np.empty_like(data, dtype=dtypes.native(data.dtype), order="K" if dense else "C", subok=False)
+    dtype = dtypes.native(data.dtype)
+    if loader.functions is not None:
+        out: Array = loader.functions.unwritten(data, dtype, dense)
+        return out
+    return np.empty_like(data, dtype=dtype, order="K" if dense else "C", subok=False)
 
 
 def target_of(arguments: Arguments) -> tuple[Array, bool]:

@@ -187,6 +187,8 @@ class Functions(Record):
     forget: Callable[[], int]
     serve: Callable[..., Callable[[Any, Any, Any, Any], Any]]
     bind_call: Callable[..., Callable[[], Any]]
+    unwritten: Callable[[Any, Any, bool], Any]
+    keep_memory: Callable[[int], None]
 
 
 functions: Functions | None = None

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from processes import python
 
 from scattergen import cache, cache_admin, cache_entry, cache_root, locks
 from scattergen.cache import Store
@@ -62,20 +63,6 @@ def making(content: bytes = b"a library" * 100, calls: list[Path] | None = None)
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
-
-
-def python(code: str, *words: str, status: int = 0, **environment: str) -> str:
-    """Run code in another process; return what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code, *words],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == status, done.stderr
-    return done.stdout
 
 
 # Entries

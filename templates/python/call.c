@@ -1,11 +1,12 @@
-/* How Python calls kernels: call.c, site.c, table.c, bound.c and functions.c, in this order, become one extension
- * module, of which cffi writes the rest.
+/* How Python calls kernels: call.c, memory.c, site.c, table.c, bound.c and functions.c, in this order, become one
+ * extension module, of which cffi writes the rest.
  *
  * A small call spends its time on finding out what it is. So C looks at the arrays (site.c), and finds the call that
  * answers ones like them (table.c). What is not found, does not fit or fails returns None, with nothing written, and
  * is left to whoever asked. */
 #include <stdint.h>
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 
 struct scattergen_call {

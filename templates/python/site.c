@@ -18,6 +18,7 @@ struct site {
     PyObject *attributes;
     int out; /* which kind of output, see below */
     int long_enough; /* for other threads of Python to run meanwhile */
+    int is_large;    /* the output */
     struct kind *arrays[ARRAYS];
 };
 
@@ -131,6 +132,7 @@ static struct site *new_site(PyObject *const *described, PyObject *const *given,
         bytes += PyArray_NBYTES((PyArrayObject *)given[i]);
     }
     site->long_enough = bytes >= LONG;
+    site->is_large = PyArray_NBYTES((PyArrayObject *)given[DATA]) >= LARGE;
     if (complete)
         return site;
     free_site(site);
@@ -171,8 +173,12 @@ static PyObject *run(const struct site *site, PyObject *const *given)
     if (site->out == FRESH) {
         PyArray_Descr *type = PyArray_DESCR((PyArrayObject *)given[DATA]); /* with the metadata of data */
         npy_intp *shape = like->shape_and_strides, *strides = like->in_c_order ? NULL : shape + like->rank;
-        Py_INCREF(type);
-        out = PyArray_NewFromDescr(&PyArray_Type, type, like->rank, shape, strides, NULL, 0, NULL);
+        if (site->is_large) {
+            out = new_output((PyArrayObject *)given[DATA], type, like->in_c_order ? NPY_CORDER : NPY_KEEPORDER);
+        } else {
+            Py_INCREF(type);
+            out = PyArray_NewFromDescr(&PyArray_Type, type, like->rank, shape, strides, NULL, 0, NULL);
+        }
     } else {
         out = given[OUT];
         Py_INCREF(out);

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scattergen import config
 from scattergen.workload import Array, Workload
 
 from . import limit, numba_loop
@@ -40,6 +41,11 @@ def _scattergen_out(work: Workload) -> Call:
     function, given, out = work.function, work.attributes, np.empty_like(work.data)
     arrays = (work.data, work.indices, work.updates)
     return lambda: function(*arrays, **given, out=out)
+
+
+def _scattergen_fresh(work: Workload) -> Call:
+    config.use(config.settings()._replace(keep_memory=0))
+    return work.ours()
 
 
 def _numpy(work: Workload) -> Call:
@@ -146,7 +152,8 @@ TABLE: dict[str, Contestant] = {
     for row in (
         OURS,
         LIMIT,
-        Contestant("scattergen-out", "scattergen", _scattergen_out, "out= given: no fresh memory"),
+        Contestant("scattergen-out", "scattergen", _scattergen_out, "out= given: no output is made"),
+        Contestant("scattergen-fresh", "scattergen", _scattergen_fresh, "no memory is kept: every output is fresh"),
         Contestant("numpy", "numpy", _numpy),
         Contestant("onnxruntime", "onnxruntime", _onnxruntime,
                    "sums of ScatterND on one thread: with more it loses updates (onnxruntime #18048)"),

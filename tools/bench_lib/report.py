@@ -42,7 +42,7 @@ class Figures(NamedTuple):
 
 def is_peer(contestant: str) -> bool:
     """Whether a contestant is somebody else's."""
-    return contestant.partition(":")[0] not in (OURS, "scattergen-out", LIMIT)
+    return not contestant.startswith((OURS, LIMIT))
 
 
 def figures(record: Record, by: str = "median") -> list[Figures]:

@@ -1,0 +1,188 @@
+/* Memory of large outputs. The system clears every page of fresh memory, which can take a large output as long as its
+ * scatter. So what large outputs held is kept for the next ones, up to some bytes. To NumPy this is the memory policy
+ * of these arrays. As much as C libraries keep anyway stays as it is; the rest is lent to the system, which takes it
+ * when it needs memory. */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { LARGE = 4 << 20, HUGE_PAGE = 2 << 20, MOST_BLOCKS = 8, STAYS = 64 << 20 };
+
+/* What lies before an array's elements. By its size they begin elsewhere in a page than those of NumPy's own large
+ * arrays: some C libraries copy ten times as slowly between addresses that are 1 to 31 bytes apart modulo 4096. */
+union head {
+    struct {
+        union head *next; /* the block that was kept before this one */
+        size_t bytes;     /* of the block, this head included */
+        int is_lent;      /* to the system, but for its first pages */
+    };
+    char size[64];
+};
+
+static union head *kept; /* the newest block of those that no array holds */
+static size_t most_kept; /* bytes of all of them together, at most */
+static char busy;        /* whether a thread looks at them; others do not wait, and ask the C library */
+
+static int enter(void)
+{
+    return !__atomic_test_and_set(&busy, __ATOMIC_ACQUIRE);
+}
+
+static void leave(void)
+{
+    __atomic_clear(&busy, __ATOMIC_RELEASE);
+}
+
+/* Take the newest kept block that has room for so many bytes, and at most half of them to spare. */
+static union head *take_block(size_t bytes)
+{
+    if (bytes < LARGE || !enter())
+        return NULL;
+    union head **place = &kept, *block;
+    while ((block = *place) && (block->bytes < bytes || block->bytes - bytes > bytes / 2))
+        place = &block->next;
+    if (block)
+        *place = block->next;
+    leave();
+    return block;
+}
+
+static union head *new_block(size_t bytes)
+{
+    void *block = NULL;
+    if (bytes < LARGE)
+        block = malloc(bytes);
+    else if (posix_memalign(&block, HUGE_PAGE, bytes) != 0)
+        return NULL;
+#ifdef MADV_HUGEPAGE
+    if (bytes >= LARGE)
+        madvise(block, bytes, MADV_HUGEPAGE);
+#endif
+    if (block)
+        *(union head *)block = (union head){{.bytes = bytes}};
+    return block;
+}
+
+/* Let go of a block and all that were kept before it. */
+static void free_blocks(union head *block)
+{
+    while (block) {
+        union head *before = block->next;
+        free(block);
+        block = before;
+    }
+}
+
+static void lend(union head *block)
+{
+#ifdef MADV_FREE
+    if (!block->is_lent)
+        madvise((char *)block + HUGE_PAGE, block->bytes / HUGE_PAGE * HUGE_PAGE - HUGE_PAGE, MADV_FREE);
+#endif
+    block->is_lent = 1;
+}
+
+/* Lend what is kept beyond the newest blocks. Return what is too much even so, cut off. */
+static union head *cut_off(void)
+{
+    size_t blocks = 0, bytes = 0;
+    for (union head **place = &kept, *block; (block = *place); place = &block->next) {
+        bytes += block->bytes;
+        if (++blocks > MOST_BLOCKS || bytes > most_kept) {
+            *place = NULL;
+            return block;
+        }
+        if (bytes > STAYS)
+            lend(block);
+    }
+    return NULL;
+}
+
+static void *policy_malloc(void *none, size_t size)
+{
+    (void)none;
+    union head *block = take_block(size + sizeof *block);
+    if (!block)
+        block = new_block(size + sizeof *block);
+    return block ? block + 1 : NULL;
+}
+
+static void *policy_calloc(void *none, size_t count, size_t size)
+{
+    void *elements = policy_malloc(none, count * size);
+    return elements ? memset(elements, 0, count * size) : NULL;
+}
+
+static void *policy_realloc(void *none, void *elements, size_t size)
+{
+    (void)none;
+    union head *block = realloc(elements ? (union head *)elements - 1 : NULL, size + sizeof *block);
+    if (!block)
+        return NULL;
+    block->bytes = size + sizeof *block;
+    return block + 1;
+}
+
+static void policy_free(void *none, void *elements, size_t size)
+{
+    (void)none, (void)size;
+    union head *block = elements ? (union head *)elements - 1 : NULL;
+    if (!block || block->bytes < LARGE || block->bytes > most_kept || !enter()) {
+        free(block);
+        return;
+    }
+    block->is_lent = 0;
+    block->next = kept;
+    kept = block;
+    union head *rest = cut_off();
+    leave();
+    free_blocks(rest);
+}
+
+static PyDataMem_Handler policy = {"scattergen", 1, {NULL, policy_malloc, policy_calloc, policy_realloc, policy_free}};
+static PyObject *policy_capsule;
+
+/* Return an array like `data` of another dtype, or the same, and in its order or C's, that nobody has written to. Where
+ * there is no memory for it NumPy is asked again in its own way, which says so. */
+static PyObject *new_output(PyArrayObject *data, PyArray_Descr *type, NPY_ORDER order)
+{
+    const int with_policy = most_kept > 0 && PyArray_NBYTES(data) >= LARGE;
+    PyObject *before = with_policy ? PyDataMem_SetHandler(policy_capsule) : NULL, *out = NULL;
+    if (before) {
+        Py_INCREF(type);
+        out = PyArray_NewLikeArray(data, order, type, 0);
+        PyErr_Clear();
+        Py_XDECREF(PyDataMem_SetHandler(before));
+        Py_DECREF(before);
+    }
+    PyErr_Clear();
+    if (out)
+        return out;
+    Py_INCREF(type);
+    return PyArray_NewLikeArray(data, order, type, 0);
+}
+
+/* unwritten(data, dtype, in_its_order) → an array like `data`, see above. */
+static PyObject *unwritten(PyObject *module, PyObject *const *given, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 3 || !PyArray_Check(given[0]) || !PyArray_DescrCheck(given[1]))
+        return PyErr_Format(PyExc_TypeError, "unwritten takes an array, a dtype and a bool");
+    return new_output((PyArrayObject *)given[0], (PyArray_Descr *)given[1],
+                      given[2] == Py_True ? NPY_KEEPORDER : NPY_CORDER);
+}
+
+/* keep_memory(bytes): keep as much of what large outputs held, at most. */
+static PyObject *keep_memory(PyObject *module, PyObject *const *given, Py_ssize_t count)
+{
+    (void)module;
+    const size_t bytes = count == 1 ? PyLong_AsSize_t(given[0]) : (size_t)-1;
+    if (PyErr_Occurred())
+        return NULL;
+    while (!enter())
+        ; /* for as long as a thread takes one block off a list, or puts one on it */
+    most_kept = bytes;
+    union head *rest = cut_off();
+    leave();
+    free_blocks(rest);
+    Py_RETURN_NONE;
+}
