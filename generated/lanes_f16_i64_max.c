@@ -32,8 +32,9 @@ enum {
     OUTER, COUNT, INNER, SIZE, TOTAL, OUT_OUTER, OUT_AXIS, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, WIDTH
 };
 
-/* How far ahead of the work are fetched: rows, targets in a tile, and what is read in order. */
-enum { BLOCK = 1024, ROWS_AHEAD = 8, AHEAD = 16, FAR_AHEAD = 2048, LINE = 64 };
+/* How far ahead of the work are fetched: rows, targets in a tile, and what is read in order, a line of indices at a
+ * time. */
+enum { BLOCK = 1024, ROWS_AHEAD = 8, AHEAD = 16, FAR_AHEAD = 2048, LINE = 64, STEP = LINE / sizeof(index_type) };
 
 /* memcpy in short pieces. */
 SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict from, int64_t bytes)
@@ -59,11 +60,11 @@ static inline int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Fetch a row that is needed soon: rows lie too far apart for the hardware to foresee. */
-static inline void expect(const void *row, int64_t bytes)
+/* Fetch what is needed soon. Rows lie too far apart for the hardware to foresee them. */
+static inline void expect(const void *from, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += LINE)
-        __builtin_prefetch((const char *)row + i);
+        __builtin_prefetch((const char *)from + i);
 }
 
 /* Write where in a tile of rows `pitch` apart n targets lie, `column` being where each stands in its row; nonzero when
@@ -105,12 +106,17 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
         }
         if (place(offset, column, index + k * index_step, n, size, pitch))
             return 1;
-        for (int64_t i = 0; i < n; i++) {
-            __builtin_prefetch(tile + offset[i + AHEAD], 1);
+        int64_t i = 0;
+        for (; i + STEP <= n; i += STEP) {
             __builtin_prefetch(index + k * index_step + i + FAR_AHEAD);
-            __builtin_prefetch(row + i + FAR_AHEAD);
-            tile[offset[i]] = greater(tile[offset[i]], row[i]);
+            expect(row + i + FAR_AHEAD, STEP * (int64_t)sizeof *row);
+            for (int64_t j = i; j < i + STEP; j++) {
+                __builtin_prefetch(tile + offset[j + AHEAD], 1);
+                tile[offset[j]] = greater(tile[offset[j]], row[j]);
+            }
         }
+        for (; i < n; i++)
+            tile[offset[i]] = greater(tile[offset[i]], row[i]);
     }
     return 0;
 }

@@ -82,8 +82,8 @@ SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout
     return position < 0 ? 0 : position;
 }
 
-/* How far ahead of the work indices are fetched: the hardware stops at the end of a page. */
-enum { FAR_AHEAD = 2048 };
+/* How far ahead of the work indices are fetched, a line of them at a time: the hardware stops at the end of a page. */
+enum { FAR_AHEAD = 2048, STEP = 64 / sizeof(index_type) };
 
 /* Apply the updates of one row; nonzero when an index is out of bounds. */
 static int apply_row(element *restrict row, const index_type *restrict index, const element *restrict update,
@@ -94,10 +94,14 @@ static int apply_row(element *restrict row, const index_type *restrict index, co
         const int64_t n = count - k < BLOCK ? count - k : BLOCK;
         if (wrap(offset, index + k, n, size))
             return 1;
-        for (int64_t i = 0; i < n; i++) {
+        int64_t i = 0;
+        for (; i + STEP <= n; i += STEP) {
             __builtin_prefetch(index + k + i + FAR_AHEAD);
-            row[offset[i]] = less(row[offset[i]], update[k + i]);
+            for (int64_t j = i; j < i + STEP; j++)
+                row[offset[j]] = less(row[offset[j]], update[k + j]);
         }
+        for (; i < n; i++)
+            row[offset[i]] = less(row[offset[i]], update[k + i]);
     }
     return 0;
 }
