@@ -21,8 +21,15 @@ BLOCK = 1024
 TILE = 64
 """Columns that an array has at least for tiles to pay."""
 
-PIECE = 512
-"""Bytes of a tile's row at least: shorter pieces of `indices` and `updates` are slow to fetch."""
+PIECE = 256
+"""Bytes of a tile's row at least: pieces of `indices` and `updates` begin and end within lines, which the next tile
+fetches again, and rows of a tile that are no whole lines are slow to write."""
+
+WIDEST_PIECE = 1024
+"""Bytes of a tile's row at most: what is walked in longer ones leaves the first-level cache."""
+
+FAR = 8
+"""Second-level caches beyond which the elements of an output or a tile are far away."""
 
 INVERSE_PAYS = 256
 """Bytes of a row from which writing every row once pays for looking at each."""
@@ -147,21 +154,24 @@ def _lanes(work: Work, machine: Machine) -> Choice:
     """Choose tiles where they save a second trip to memory.
 
     Without tiles `data` is copied first and its elements are met again, at random, when the updates are
-    applied; a tile of a few columns stays near in between. Its rows should be 512 bytes to 1 KB long,
-    since `indices` and `updates` are walked in pieces of that width: narrower ones lose more than a tile
-    in the second-level cache gains. It copies all rows of the axis, so that some of them must be needed.
+    applied; a tile of a few columns stays near in between. It copies all rows of the axis twice, so that
+    enough of them must be needed: more where the output is near as it is. Narrow rows of such an output
+    are better walked whole.
     """
     loops, size, axis = work.loops, work.element.size, work.loops.components[0].size
-    inner, outer = loops.inner.extent, loops.outer.extent
+    inner, outer, stride = loops.inner.extent, loops.outer.extent, loops.components[0].stride
     line = max(1, LINE // size)
     threads = work.threads(machine, max(outer, inner // line))
     widest = min(BLOCK, inner if outer >= threads else _round_up(-(-inner // threads), line))
-    near = machine.l2 // 2 // (max(1, axis) * work.wide_size)  # the axis of empty data has size 0
-    width = min(widest, max(PIECE // size, min(near, 2 * PIECE // size)))
+    column = max(1, axis) * work.wide_size  # the axis of empty data has size 0
+    near = min(machine.l2 // 4 // column, WIDEST_PIECE // size)
+    width = min(widest, max(PIECE // size, near))
     width = min(widest, _round_up(-(-inner // -(-inner // width)), line))  # all tiles alike
-    fits = axis * width * work.wide_size * threads <= min(SCRATCH, machine.l3 // 2)
-    spills = axis * loops.components[0].stride * size > machine.l2
-    if fits and spills and inner >= TILE and 8 * loops.tuples.extent >= axis * (1 if work.fresh else 4):
+    room = min(FAR * machine.l2 // (1 if stride % line == 0 else 2), min(SCRATCH, machine.l3 // 2) // threads)
+    spills, is_far = axis * stride * size > machine.l2, axis * stride * size > FAR * machine.l2
+    wide = inner >= TILE and (is_far or inner * size > WIDEST_PIECE)
+    pays = loops.tuples.extent * (8 if is_far else 2) >= axis * (1 if work.fresh else 4)
+    if spills and wide and pays and width * column <= room:
         return Choice("tiles", (*LAYOUTS["lanes"](loops), width, work.streamed(machine)), threads)
     return Choice("lanes", (*LAYOUTS["lanes"](loops), widest), threads)
 

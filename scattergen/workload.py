@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from . import api, arrays
+from . import api, arrays, caller
 from .errors import ShapeError
 from .ops import Op
 from .spec import OpSpec
@@ -72,7 +72,11 @@ class Workload:
         return found
 
     def ours(self) -> Callable[[], Array]:
-        """Return the call through scattergen's function, as a user writes it."""
+        """Return the call through scattergen's function, as a user writes it.
+
+        The caller module is made first: no measurement should meet the one process that has to do without it.
+        """
+        caller.make()
         function, data, indices, updates = self.function, self.data, self.indices, self.updates
         place, reduction = self.spec.place, self.spec.reduction
         if (

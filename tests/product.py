@@ -201,6 +201,7 @@ def small_machine() -> Iterator[None]:
         patch.setattr(schedule, "INVERSE_PAYS", 1)
         patch.setattr(schedule, "TILE", 1)
         patch.setattr(schedule, "PIECE", 16)
+        patch.setattr(schedule, "FAR", 1)
         patch.setattr(schedule, "BLOCK", 16)
         patch.setattr(threads_of_calls, "get_num_threads", lambda: 3)
         dispatch.forget()

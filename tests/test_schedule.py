@@ -1,0 +1,152 @@
+"""Loops and a machine → schedule: which kernel, on how many threads, in tiles of what size. Nothing runs here."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scattergen import loops, lower, schedule
+from scattergen.dtypes import DTYPES
+from scattergen.lower import LAYOUTS, SCHEDULES
+from scattergen.schedule import Choice, Machine, Work
+
+KB, MB = 1 << 10, 1 << 20
+Shape = tuple[int, ...]
+
+
+def machine(threads: int = 2, l2: int = 512 * KB, l3: int = 32 * MB) -> Machine:
+    return Machine(threads, l2, l3)
+
+
+def strides(shape: Shape, item: int) -> Shape:
+    return tuple(item * math.prod(shape[dim + 1 :]) for dim in range(len(shape)))
+
+
+def work(
+    data: Shape, indices: Shape, axis: int | None, dtype: str = "f32", reduction: str = "add", fresh: bool = True
+) -> tuple[str, Work]:
+    """Return the form and the work of a call on C-ordered arrays; `axis` None is ScatterND."""
+    item = DTYPES[dtype].size
+    if axis is None:
+        updates = indices[:-1] + data[indices[-1] :]
+        nest = loops.by_tuples(indices, data, strides(data, item), strides(indices, 8), strides(updates, item))
+    else:
+        nest = loops.along_axis(indices, axis, data, strides(data, item), strides(indices, 8), strides(indices, item))
+    form, found = lower.lower(loops.canonical(nest), item, 8, math.prod(data))
+    assert found is not None
+    return form, Work(found, *lower.element(DTYPES[dtype], reduction), 8, fresh)
+
+
+def chosen(here: Machine, *args: object, **kwargs: object) -> Choice:
+    return schedule.choose(*work(*args, **kwargs), here)  # type: ignore[arg-type]
+
+
+def tile(choice: Choice) -> tuple[int, int]:
+    """Return how many columns a tile has, and whether it is written past the caches."""
+    assert choice.form == "tiles"
+    return choice.layout[-2:]  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("form", "data", "indices", "axis", "dtype", "reduction", "fresh"),
+    [
+        ("rows", (64, 1000), (64, 100), 1, "f32", "none", True),
+        ("rows", (64, 1000), (64, 100), 1, "f16", "add", True),  # too few sums to convert every row
+        ("wide_rows", (64, 1000), (64, 1000), 1, "f16", "add", True),
+        ("rows", (64, 1000), (64, 1000), 1, "f16", "max", True),
+        ("rows", (4, 100_000), (4, 100_000), 1, "f16", "add", True),  # a row of floats leaves the cache
+        ("lanes", (100, 100), (100, 100), 0, "f32", "add", True),  # the output is near
+        ("tiles", (1024, 1024), (1024, 1024), 0, "f32", "add", True),
+        ("lanes", (1024, 1024), (256, 1024), 0, "f32", "add", True),  # too few updates for copies of all
+        ("lanes", (8192, 128), (8192, 128), 0, "f32", "add", True),  # narrow rows
+        ("tiles", (4096, 1024), (512, 1024), 0, "f32", "none", True),
+        ("lanes", (4096, 1024), (256, 1024), 0, "f32", "none", True),
+        ("lanes", (4096, 1024), (512, 1024), 0, "f32", "none", False),  # in place nothing else would be copied
+        ("tiles", (16384, 512), (16384, 512), 0, "f32", "add", True),
+        ("lanes", (32768, 512), (32768, 512), 0, "f32", "add", True),  # a tile is as far away as the output
+        ("lanes", (10000, 500), (10000, 500), 0, "f32", "add", True),  # the same, for rows that are no whole lines
+        ("tiles", (8, 128, 4096), (8, 64, 4096), 1, "f32", "max", True),
+        ("elements", (1 << 16,), (1 << 20,), 0, "f32", "add", True),
+        ("buckets", (1 << 22,), (1 << 20,), 0, "f32", "add", True),
+        ("elements", (1 << 22,), (100,), 0, "f32", "add", True),
+        ("inverse", (50_000, 256), (8192, 1), None, "f32", "none", True),
+        ("owners", (50_000, 256), (8192, 1), None, "f32", "none", False),
+        ("slices", (50_000, 256), (100, 1), None, "f32", "none", True),
+        ("owners", (50_000, 64), (400_000, 1), None, "f32", "add", True),
+        ("slices", (1000, 64), (1000, 1), None, "f32", "add", True),
+    ],
+)
+def test_the_schedule(
+    form: str, data: Shape, indices: Shape, axis: int | None, dtype: str, reduction: str, fresh: bool
+) -> None:
+    assert chosen(machine(), data, indices, axis, dtype, reduction, fresh).form == form
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype", "columns", "streamed"),
+    [
+        ((1024, 1024), "f32", 64, 0),
+        ((512, 1024), "f32", 64, 0),
+        ((256, 4096), "f32", 128, 0),
+        ((128, 8192), "f32", 256, 0),
+        ((64, 16384), "f32", 256, 0),
+        ((4096, 1024), "f32", 64, 1),
+        ((4096, 1024), "f64", 32, 1),
+        ((4096, 2048), "f16", 128, 1),
+        ((4096, 4096), "u8", 256, 1),
+        ((2048, 1500), "f32", 64, 1),
+    ],
+)
+def test_the_width_of_a_tile(data: Shape, dtype: str, columns: int, streamed: int) -> None:
+    assert tile(chosen(machine(), data, data, 0, dtype)) == (columns, streamed)
+
+
+def test_tiles_know_the_machine() -> None:
+    """Twice the caches, and a tile of twice the rows is as near."""
+    assert tile(chosen(machine(1), (256, 8192), (256, 8192), 0)) == (128, 0)
+    assert tile(chosen(machine(1, 1 * MB), (512, 8192), (512, 8192), 0)) == (128, 1)
+    assert chosen(machine(1, 4 * MB, 256 * MB), (1024, 1024), (1024, 1024), 0).form == "lanes"
+    assert chosen(machine(1, 1 * MB), (32768, 512), (32768, 512), 0).form == "tiles"
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 8, 64])
+def test_threads_are_as_many_as_there_is_work_for(most: int) -> None:
+    here = machine(most)
+    assert chosen(here, (10, 10), (10, 10), 1).threads == 1
+    assert chosen(here, (1000, 1000), (1000, 1000), 1).threads == most
+    assert chosen(here, (2, 100_000), (2, 100_000), 1).threads == min(most, 2), "one for each row"
+
+
+@given(
+    rank=st.integers(1, 3),
+    extents=st.lists(st.integers(1, 5000), min_size=3, max_size=3),
+    entries=st.integers(1, 5000),
+    axis=st.integers(0, 2),
+    dtype=st.sampled_from(["u8", "f16", "bf16", "f32", "f64", "c128"]),
+    reduction=st.sampled_from(["none", "add", "mul"]),
+    fresh=st.booleans(),
+    threads=st.integers(1, 128),
+    l2=st.sampled_from([128 * KB, 512 * KB, 2 * MB, 8 * MB]),
+    l3=st.sampled_from([1 * MB, 8 * MB, 32 * MB, 512 * MB]),
+)
+def test_what_holds_for_all(
+    rank: int, extents: list[int], entries: int, axis: int, dtype: str, reduction: str, fresh: bool, threads: int,
+    l2: int, l3: int,
+) -> None:  # fmt: skip
+    """The kernel is one of the form's, its tiles cover the columns, and its scratch has a bound."""
+    data, place = tuple(extents[:rank]), axis % rank
+    indices = tuple(entries if dim == place else extent for dim, extent in enumerate(data))
+    form, call = work(data, indices, place, dtype, reduction, fresh)
+    choice = schedule.choose(form, call, machine(threads, l2, l3))
+    assert choice.form in SCHEDULES[form] and 1 <= choice.threads <= threads
+    fields = LAYOUTS[form](call.loops)
+    assert choice.layout[: len(fields)] == fields
+    if form == "lanes":
+        width = choice.layout[len(fields)]
+        assert 1 <= width <= min(schedule.BLOCK, call.loops.inner.extent)
+        if choice.form == "tiles":
+            axis_extent = call.loops.components[0].size
+            assert choice.threads * axis_extent * width * call.wide_size <= schedule.SCRATCH
