@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from . import addressing, arrays, direct, dispatch, dtypes, repeats
 from .addressing import Extents, Numbers
 from .arrays import Arguments, Array
 from .dtypes import DTYPES
-from .kernel import OPERATIONS
+from .kernel import OPERATIONS, KernelSpec
 from .loops import Component, Loop
 from .record import Record
 from .spec import OpSpec
@@ -63,26 +64,45 @@ class Walk:
         """
         if not self.count:
             return
-        indices, spec = self._indices, self.arguments.spec
+        indices, spec, read = self._indices, self.arguments.spec, updates
         dims: tuple[int, ...] = ()
         if reverse:
             dims = tuple(range(indices.ndim - 1)) if self._in_tuples else (spec.place,)
-        indices = np.flip(indices, dims)
-        start, strides = turned(self.shape, dims)
-        loops = Loops.of(spec, self.arguments.data.shape, indices, self.shape, strides)
-        element = dtypes.of_numpy((out if value is None else value).dtype, "grad")
-        if element.kind not in OPERATIONS[operation]:  # it is moved
-            element = DTYPES[f"w{8 * element.size}"]
-        kernel = direct.kernel("grad", element, spec.index, operation, len(loops.components))
-        found = direct.ready(kernel, self.arguments.data, self.arguments.updates)
+            indices, read = np.flip(indices, dims), None if updates is None else np.flip(updates, dims)
+        sizes, dtype = self.arguments.data.shape, (out if value is None else value).dtype
+        plan = planned(spec, sizes, indices.shape, indices.strides, self.shape, dims, operation, dtype, gradient)
+        found = direct.ready(plan.kernel, self.arguments.data, self.arguments.updates)
         if found is None:
             raise NoKernel
-        shared, most = loops.shared(reads=operation in _READING)
-        threads = min(direct.most_threads(2 * self.count * out.itemsize, self.threads), most)
-        layout = loops.layout(shared, self.size, gradient + start)
-        read = None if updates is None else np.flip(updates, dims)
-        if direct.run(found, layout, threads, out, value, indices, read) >= 0:
+        threads = min(direct.most_threads(2 * self.count * out.itemsize, self.threads), plan.threads)
+        if direct.run(found, plan.layout, threads, out, value, indices, read) >= 0:
             raise dispatch.out_of_bounds(self.arguments)
+
+
+class Planned(Record):
+    """A step whose arrays are still to come."""
+
+    kernel: KernelSpec
+    layout: tuple[int, ...]
+    threads: int
+    """As many as can share the walk."""
+
+
+@lru_cache(maxsize=1024)
+def planned(
+    spec: OpSpec, sizes: Numbers, index_shape: Numbers, index_strides: Numbers, shape: Numbers, dims: Numbers,
+    operation: str, dtype: np.dtype[Any], gradient: int,
+) -> Planned:  # fmt: skip
+    """Return the plan of a step in reverse along `dims`; the strides of indices are in bytes, and turned already."""
+    element = dtypes.of_numpy(dtype, "grad")
+    if element.kind not in OPERATIONS[operation]:  # it is moved
+        element = DTYPES[f"w{8 * element.size}"]
+    (start, strides), (_, out_strides) = turned(shape, dims), turned(sizes, ())
+    in_indices = tuple(stride // spec.index.size for stride in index_strides)
+    loops = Loops.of(spec, Extents(index_shape, shape, sizes, out_strides, in_indices, strides))
+    kernel = direct.kernel("grad", element, spec.index, operation, len(loops.components))
+    shared, most = loops.shared(reads=operation in _READING)
+    return Planned(kernel, loops.layout(shared, math.prod(sizes), gradient + start), most)
 
 
 class Loops(Record):
@@ -93,10 +113,16 @@ class Loops(Record):
     components: tuple[Component, ...]
 
     @classmethod
-    def of(cls, spec: OpSpec, sizes: Numbers, indices: Array, shape: Numbers, strides: Numbers) -> Loops:
-        """Return the loops of a call on C-contiguous data of these sizes, and updates of that shape and strides."""
-        index_strides = tuple(stride // indices.itemsize for stride in indices.strides)
-        return _loops(spec, Extents(indices.shape, shape, sizes, turned(sizes, ())[1], index_strides, strides))
+    def of(cls, spec: OpSpec, extents: Extents) -> Loops:
+        """Return the loops of a call on C-contiguous data; strides are in elements."""
+        nest = addressing.canonical_nest(spec, extents)
+        loops, row = nest.loops, _ONE
+        if loops and loops[-1].out and not loops[-1].indices:
+            loops, row = loops[:-1], loops[-1]
+        # A loop that moves the output may stand anywhere: a short one is walked from outside.
+        while len(loops) > 1 and loops[-1].out and loops[-1].extent < min(SHORT, loops[-2].extent):
+            loops = (loops[-1], *loops[:-1])
+        return cls(loops or (_ONE,), row, nest.components)
 
     def shared(self, *, reads: bool) -> tuple[int, int]:
         """Return the loop to share among threads, and its extent: the number of loops for the slices, -1 for none.
@@ -120,19 +146,6 @@ class Loops(Record):
         return (len(loops), shared, size, gradient, row.extent, row.out, row.updates, *sizes, *strides, *numbers)
 
 
-@lru_cache(maxsize=1024)
-def _loops(spec: OpSpec, extents: Extents) -> Loops:
-    nest = addressing.canonical_nest(spec, extents)
-    loops, row = nest.loops, _ONE
-    if loops and loops[-1].out and not loops[-1].indices:
-        loops, row = loops[:-1], loops[-1]
-    # A loop that moves the output may stand anywhere: a short one is walked from outside.
-    while len(loops) > 1 and loops[-1].out and loops[-1].extent < min(SHORT, loops[-2].extent):
-        loops = (loops[-1], *loops[:-1])
-    return Loops(loops or (_ONE,), row, nest.components)
-
-
-@lru_cache(maxsize=1024)
 def turned(shape: Numbers, dims: Numbers) -> tuple[int, Numbers]:
     """Return where a C-contiguous array begins that is walked in reverse along some dims, and its strides."""
     strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from . import loader, plan, schedule, supply, threads
+from . import caller, loader, plan, schedule, supply, threads
 from .arrays import Array
 from .dtypes import DTYPES, DType
 from .errors import CompilerNotFound
@@ -48,6 +48,7 @@ def run(
 ) -> int:
     """Run a kernel on `number` threads; return -1, or the position of an index that is out of bounds."""
     call = _call(have, layout, number)
+    caller.adopt()
     return loader.invoke(
         call.pointer,
         loader.address(out),

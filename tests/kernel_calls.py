@@ -549,13 +549,12 @@ def _walks(
                         want[t] = 0
                     elif name == "suffix":
                         want[t] = _product(want[t], update[u])
-        flipped, (start, strides) = np.flip(index, dims), backward.turned(shape, dims)
-        loops = backward.Loops.of(walked, data, flipped, shape, strides)
-        shared, _ = loops.shared(reads=name in ("gather", "share"))
+        flipped = np.flip(index, dims)
+        plan = backward.planned(walked, data, flipped.shape, flipped.strides, shape, dims, name, value.dtype, first)
         yield KernelCall(
             name=f"{spec} on {data}, {index.shape} of {index.strides}, axis {axis}, {dims} reversed",
             kernel=spec,
-            layout=loops.layout(shared, total, first + start),
+            layout=plan.layout,
             out=Block.of(out),
             data=Block.of(value if name == "share" else value[:total]),
             indices=Block.of(flipped),

@@ -267,3 +267,29 @@ def test_a_failed_call_does_not_spoil_the_next() -> None:
         with pytest.raises(IndexError):
             elements(indices=bad)
         assert not difference(elements(), want)
+
+
+@pytest.mark.parametrize(
+    ("args", "options"),
+    [
+        ((DATA, INDICES), {}),
+        ((DATA, INDICES, UPDATES, 0, "none", 18), {}),
+        ((DATA, INDICES, UPDATES), {"mode": "linear"}),
+        ((DATA, INDICES), {"update": UPDATES}),  # one missing, one too many
+        ((DATA, INDICES, UPDATES, 0), {"axis": 0}),
+        ((DATA, INDICES, UPDATES), {"data": DATA}),
+    ],
+)
+def test_a_call_that_is_not_made_yet_binds_as_a_call_does(args: Any, options: dict[str, Any]) -> None:
+    for ask in (scattergen.explain, scattergen.bind, lambda *a, **o: scattergen.gradients(a[0], DATA, *a[1:], **o)):
+        with pytest.raises(TypeError, match="argument"):
+            ask(scattergen.scatter_elements, *args, **options)
+    with pytest.raises(TypeError, match="argument"):
+        scattergen.scatter_elements(*args, **options)
+
+
+def test_a_call_that_is_not_made_yet_takes_every_argument_by_name() -> None:
+    named = {"updates": UPDATES, "axis": 1, "data": DATA, "reduction": "add", "indices": INDICES, "threads": 1}
+    found = scattergen.explain(scattergen.scatter_elements, **named)
+    assert found.spec == scattergen.explain(scattergen.scatter_elements, DATA, INDICES, UPDATES, 1, "add").spec
+    assert (found.spec, found.threads) == ("scatter_elements_f32_i64_r2a1_add", 1)
