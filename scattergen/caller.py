@@ -72,7 +72,7 @@ def _take(*, build_it: bool) -> bool:
         log.debug("calls go without the caller module: %s", error)
         return False
     if loader.functions is not None:
-        loader.functions.keep_memory(config.settings().keep_memory)
+        loader.functions.keep_memory(min(config.settings().keep_memory, sys.maxsize))
     return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import sys
 import threading
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy._core._multiarray_umath import _ARRAY_API
 from numpy._core.multiarray import get_handler_name
 from processes import python
 
@@ -160,6 +162,54 @@ def test_more_than_there_is_is_numpys_error() -> None:
     assert get_handler_name(np.empty(MB)) == NUMPYS, "arrays that are made later are none of ours"
 
 
+def test_a_policy_of_the_programs_own_is_respected() -> None:
+    """Such a policy is a struct that begins with a name; NumPy's own, renamed, is one."""
+    api = ctypes.pythonapi
+    api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = (
+        ctypes.c_void_p,
+        [ctypes.py_object, ctypes.c_char_p],
+    )
+    api.PyCapsule_New.restype = ctypes.py_object
+    api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    functions = ctypes.cast(api.PyCapsule_GetPointer(_ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(functions[304])
+    default = ctypes.py_object.from_address(functions[306]).value
+    policy = ctypes.create_string_buffer(
+        ctypes.string_at(api.PyCapsule_GetPointer(default, b"mem_handler"), 128 + 5 * 8)
+    )
+    policy[:5] = b"mine\0"
+    data = table(6 * MB)
+    before = set_handler(api.PyCapsule_New(ctypes.addressof(policy), b"mem_handler", None))
+    try:
+        names = {get_handler_name(out) for out in twice(data)}
+    finally:
+        set_handler(before)
+    assert names == {"mine"}
+    assert {get_handler_name(out) for out in twice(data)} == {OURS}
+
+
+SCARCE = """
+import resource
+import numpy as np, scattergen
+from scattergen import caller
+
+assert caller.make()
+small, large = (np.ones((size << 20) // 4, np.float32) for size in (30, 200))
+indices, updates = np.array([1]), np.ones(1, np.float32)
+outs = [scattergen.scatter_elements(small, indices, updates) for _ in range(9)]
+del outs
+with open("/proc/self/statm") as file:
+    now = int(file.read().split()[0]) * 4096
+resource.setrlimit(resource.RLIMIT_AS, (now + (100 << 20), -1))
+print(scattergen.scatter_elements(large, indices, updates)[1])
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks /proc for the memory of a process")
+def test_what_is_kept_goes_where_memory_is_scarce() -> None:
+    assert python(SCARCE, SCATTERGEN_NUM_THREADS="1") == "1.0\n"
+
+
 def test_nothing_is_kept_where_that_is_said() -> None:
     keep(0)
     out = scatter(table(6 * MB))
@@ -186,7 +236,9 @@ print(before, most, resident())
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks /proc for the memory of a process")
-@pytest.mark.parametrize(("setting", "least", "at_most"), [(f"{40 * MB}", 0, 40), ("", 80, 136)])
+@pytest.mark.parametrize(
+    ("setting", "least", "at_most"), [(f"{40 * MB}", 0, 40), ("", 80, 136), (f"{1 << 64}", 80, 136)]
+)
 def test_no_more_is_kept_than_was_said(setting: str, least: int, at_most: int) -> None:
     """Of twelve outputs of 16 MB two or eight stay with the process, one of which was there before."""
     before, most, after = map(int, python(MEASURED, SCATTERGEN_KEEP_MEMORY=setting).split())

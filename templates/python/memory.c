@@ -97,12 +97,29 @@ static union head *cut_off(void)
     return NULL;
 }
 
+/* Have at most so many bytes kept from now on, and let go of the rest. */
+static void keep_at_most(size_t bytes)
+{
+    while (!enter())
+        ; /* for as long as a thread takes one block off a list, or puts one on it */
+    most_kept = bytes;
+    union head *rest = cut_off();
+    leave();
+    free_blocks(rest);
+}
+
 static void *policy_malloc(void *none, size_t size)
 {
     (void)none;
     union head *block = take_block(size + sizeof *block);
     if (!block)
         block = new_block(size + sizeof *block);
+    if (!block) { /* what is kept for others may be what is missing */
+        const size_t most = most_kept;
+        keep_at_most(0);
+        keep_at_most(most);
+        block = new_block(size + sizeof *block);
+    }
     return block ? block + 1 : NULL;
 }
 
@@ -142,15 +159,17 @@ static PyDataMem_Handler policy = {"scattergen", 1, {NULL, policy_malloc, policy
 static PyObject *policy_capsule;
 
 /* Return an array like `data` of another dtype, or the same, and in its order or C's, that nobody has written to. Where
- * there is no memory for it NumPy is asked again in its own way, which says so. */
+ * there is no memory for it, or the program has a policy of its own, NumPy is asked in its own way. */
 static PyObject *new_output(PyArrayObject *data, PyArray_Descr *type, NPY_ORDER order)
 {
     const int with_policy = most_kept > 0 && PyArray_NBYTES(data) >= LARGE;
     PyObject *before = with_policy ? PyDataMem_SetHandler(policy_capsule) : NULL, *out = NULL;
-    if (before) {
+    if (before == PyDataMem_DefaultHandler) {
         Py_INCREF(type);
         out = PyArray_NewLikeArray(data, order, type, 0);
         PyErr_Clear();
+    }
+    if (before) {
         Py_XDECREF(PyDataMem_SetHandler(before));
         Py_DECREF(before);
     }
@@ -175,14 +194,9 @@ static PyObject *unwritten(PyObject *module, PyObject *const *given, Py_ssize_t 
 static PyObject *keep_memory(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
     (void)module;
-    const size_t bytes = count == 1 ? PyLong_AsSize_t(given[0]) : (size_t)-1;
+    const size_t bytes = count == 1 ? PyLong_AsSize_t(given[0]) : 0;
     if (PyErr_Occurred())
         return NULL;
-    while (!enter())
-        ; /* for as long as a thread takes one block off a list, or puts one on it */
-    most_kept = bytes;
-    union head *rest = cut_off();
-    leave();
-    free_blocks(rest);
+    keep_at_most(bytes);
     Py_RETURN_NONE;
 }
