@@ -97,11 +97,13 @@ static union head *cut_off(void)
     return NULL;
 }
 
-/* Have at most so many bytes kept from now on, and let go of the rest. */
+/* Have at most so many bytes kept from now on, and let go of the rest. It is for one block on or off the list that a
+ * thread is busy, but in a child that was forked meanwhile, where it is forever. */
 static void keep_at_most(size_t bytes)
 {
-    while (!enter())
-        ; /* for as long as a thread takes one block off a list, or puts one on it */
+    for (int tries = 0; !enter(); tries++)
+        if (tries == 1 << 20)
+            return;
     most_kept = bytes;
     union head *rest = cut_off();
     leave();
