@@ -80,7 +80,7 @@ def _read(row: Setting, text: str, default: object) -> object:
         raise SettingError(f"{row.variable}={text!r}: allowed is one of {', '.join(row.choices)}")
     if not isinstance(default, int):
         return text
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit()):
         raise SettingError(f"{row.variable}={text!r}: allowed is a whole number, 0 or more")
     return int(text)
 

@@ -55,9 +55,9 @@ Takes data, indices, updates and out, then the attributes as `keeper` got them.
 
 def forget() -> None:
     """Drop all that was kept; ask the caller module from now on, if one has come."""
-    global recall
+    global recall, _plans
     recall = loader.functions.recall if loader.functions is not None and _one_at_a_time() else _recall
-    _plans.clear()
+    _plans = {}  # not cleared: see `plan.forget`
     if loader.functions is not None:
         loader.functions.forget()
 

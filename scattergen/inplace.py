@@ -38,16 +38,15 @@ class Idiom:
         """``b`` → its values in the type of ``a``, or `NotCovered`."""
         self.numpy = numpy
         """NumPy's own function, of the same arguments."""
-        self.plans: dict[tuple[Any, ...], Fast] = {}
-        """Types and shapes of all arguments → what serves them."""
-        self.recent: dict[tuple[Any, ...], Fast] = {}
-        """The shape of an index array → what served it last; C looks at the arrays. Empty without a caller module."""
+        self.forget()
         dispatch.depend(self)
 
     def forget(self) -> None:
         """Drop every plan: something that plans depend on has changed."""
-        self.plans.clear()
-        self.recent.clear()
+        self.plans: dict[tuple[Any, ...], Fast] = {}
+        """Types and shapes of all arguments → what serves them."""
+        self.recent: dict[tuple[Any, ...], Fast] = {}
+        """The shape of an index array → what served it last; C looks at the arrays. Empty without a caller module."""
 
     def __call__(self, a: Any, indices: Any, b: Any, *axis: Any) -> None:
         """Do it; `axis` is that of ``put_along_axis``, and there is none for the others."""

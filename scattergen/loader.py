@@ -35,8 +35,13 @@ MISALIGNED = -2
 Invoke = Callable[[Any, Any, Any, Any, Any, Any], int]
 
 
+_FOR_EVER = getattr(_abi.ffi, "RTLD_NODELETE", 0)
+"""Libraries are never closed, not by an interpreter that ends either: plans hold their functions, and OpenMP's threads
+wait in code that is loaded along with them."""
+
+
 class Loaded(Record):
-    """An open library's kernel. Libraries are never closed: a plan may hold their functions."""
+    """An open library's kernel."""
 
     name: str
     struct: Any
@@ -50,13 +55,13 @@ class Loaded(Record):
 
 def open_kernel(path: AnyPath, name: str) -> Loaded:
     """Return the kernel of a library that holds one; `OSError` where it cannot be loaded."""
-    library = _abi.ffi.dlopen(str(path))
+    library = _abi.ffi.dlopen(str(path), _FOR_EVER)
     return _checked(library.scattergen_kernel, library, path, name)
 
 
 def open_kernels(path: AnyPath) -> dict[str, Loaded]:
     """Return the kernels of a library that holds many, by name."""
-    library = _abi.ffi.dlopen(str(path))
+    library = _abi.ffi.dlopen(str(path), _FOR_EVER)
     structs = [library.scattergen_kernels[i] for i in range(library.scattergen_kernel_count)]
     named = {_abi.ffi.string(struct.name).decode(): struct for struct in structs}
     return {name: _checked(struct, library, path, name) for name, struct in named.items()}

@@ -44,8 +44,12 @@ _warned = False
 
 
 def forget() -> None:
-    """Drop every plan: something that plans depend on has changed."""
-    _plans.clear()
+    """Drop every plan: something that plans depend on has changed.
+
+    A new dictionary, since in a forked child without a GIL one that a thread of the parent was at stays locked.
+    """
+    global _plans
+    _plans = {}
 
 
 def plan(

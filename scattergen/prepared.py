@@ -58,15 +58,14 @@ class Prepared:
     ) -> None:
         self._op, self._opset, self._place, self._indices = op, opset, place, indices
         self._threads, self._unique = threads, unique
-        self._kept: dict[tuple[Any, ...], fast.Fast] = {}
-        """All that makes calls alike → what serves them."""
         self.forget()
         self._reduction, self._shape = reduction, shape
         dispatch.depend(self)
 
     def forget(self) -> None:
         """Drop what depends on the number of threads; it is made again by the next call."""
-        self._kept.clear()
+        self._kept: dict[tuple[Any, ...], fast.Fast] = {}
+        """All that makes calls alike → what serves them."""
         self._recent: list[fast.Fast] = [_nobody] * 3
 
     @property

@@ -18,6 +18,7 @@ import layouts
 import numpy as np
 import pytest
 from bits import difference
+from processes import python
 
 import scattergen
 from scattergen import at, build, caller, dispatch, fast, inplace, loader, plan, prebuilt, prepared, reference, supply
@@ -199,6 +200,21 @@ def test_a_forked_child_runs_what_its_parent_ran() -> None:
             assert not difference(call().copy(), want)
     finally:
         scattergen.set_num_threads(0)
+
+
+ENDS = """
+import numpy as np, scattergen
+from scattergen import dispatch
+
+data = np.zeros((400, 4000), np.float32)
+scattergen.scatter_elements(data, np.zeros(data.shape, np.int64), data, 1, "add", threads=2)
+dispatch.forget()
+"""
+
+
+def test_a_program_ends_while_threads_of_openmp_wait_in_libraries() -> None:
+    """By this setting they wait awake. A library that was closed would be gone from under them."""
+    assert python(ENDS, OMP_WAIT_POLICY="active") == ""
 
 
 def exact(got: Array, want: Array) -> None:

@@ -145,7 +145,8 @@ static void policy_free(void *none, void *elements, size_t size)
 {
     (void)none, (void)size;
     union head *block = elements ? (union head *)elements - 1 : NULL;
-    if (!block || block->bytes < LARGE || block->bytes > most_kept || !enter()) {
+    const int fits = block && block->bytes >= LARGE && block->bytes <= most_kept;
+    if (!fits || (uintptr_t)block % HUGE_PAGE != 0 || !enter()) { /* what has grown in place may begin anywhere */
         free(block);
         return;
     }
