@@ -39,23 +39,23 @@ enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.
  * The sums are unsigned: a component out of bounds may overflow them, and its offset is never used. */
-SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *restrict index, int64_t step, int64_t n,
+SCATTERGEN_ONCE static int offsets(int32_t *restrict offset, const index_type *restrict index, int64_t step, int64_t n,
                                    const int64_t *restrict size, const int64_t *restrict stride)
 {
     const int64_t size0 = size[0], stride0 = stride[0];
     const int64_t size1 = size[1], stride1 = stride[1];
     int64_t bad = 0;
     for (int64_t i = 0; i < n; i++) {
-        uint64_t flat = 0;
+        uint32_t flat = 0;
         int64_t v0 = index[i * step];
         v0 += v0 < 0 ? size0 : 0;
         bad |= v0 | (size0 - 1 - v0);
-        flat += (uint64_t)v0 * (uint64_t)stride0;
+        flat += (uint32_t)v0 * (uint32_t)stride0;
         int64_t v1 = index[i * step + 1];
         v1 += v1 < 0 ? size1 : 0;
         bad |= v1 | (size1 - 1 - v1);
-        flat += (uint64_t)v1 * (uint64_t)stride1;
-        offset[i] = (int64_t)flat;
+        flat += (uint32_t)v1 * (uint32_t)stride1;
+        offset[i] = (int32_t)flat;
     }
     return bad < 0;
 }
@@ -64,7 +64,7 @@ static int64_t check(const void *indices, const int64_t *layout)
 {
     const int64_t count = layout[COUNT], step = DEPTH;
     const int64_t *size = layout + SIZES, *stride = size + DEPTH;
-    int64_t offset[BLOCK];
+    int32_t offset[BLOCK];
     const index_type *index = indices;
     for (int64_t k = 0, most = BLOCK; k < count;) {
         const int64_t n = count - k < most ? count - k : most;
@@ -134,7 +134,7 @@ static int64_t scratch_bytes(const int64_t *layout, int32_t threads)
 /* Append n tuples to the lists of their owners, `room` entries apart. A hash gives the lines of the output to owners,
  * so that sorted and clustered targets are shared evenly too. */
 static void deal(entry *restrict lists, int64_t room, int64_t *restrict length, int64_t owners,
-                 const int64_t *restrict offset, int64_t n, const element *restrict update)
+                 const int32_t *restrict offset, int64_t n, const element *restrict update)
 {
     uint8_t owner[BLOCK];
     for (int64_t i = 0; i < n; i++) {
@@ -170,7 +170,8 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
     int64_t (*lengths)[MOST_THREADS][MOST_THREADS] = scratch; /* of the lists of two rounds, by whose and for whom */
     entry *rounds = (entry *)(lengths + 2);
     element *o = out;
-    int64_t offset[BLOCK], each;
+    int32_t offset[BLOCK];
+    int64_t each;
     element row[BLOCK];
     int bad = 0, turn = 0;
     if (data)

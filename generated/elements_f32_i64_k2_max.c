@@ -42,23 +42,23 @@ enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.
  * The sums are unsigned: a component out of bounds may overflow them, and its offset is never used. */
-SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *restrict index, int64_t step, int64_t n,
+SCATTERGEN_ONCE static int offsets(int32_t *restrict offset, const index_type *restrict index, int64_t step, int64_t n,
                                    const int64_t *restrict size, const int64_t *restrict stride)
 {
     const int64_t size0 = size[0], stride0 = stride[0];
     const int64_t size1 = size[1], stride1 = stride[1];
     int64_t bad = 0;
     for (int64_t i = 0; i < n; i++) {
-        uint64_t flat = 0;
+        uint32_t flat = 0;
         int64_t v0 = index[i * step];
         v0 += v0 < 0 ? size0 : 0;
         bad |= v0 | (size0 - 1 - v0);
-        flat += (uint64_t)v0 * (uint64_t)stride0;
+        flat += (uint32_t)v0 * (uint32_t)stride0;
         int64_t v1 = index[i * step + 1];
         v1 += v1 < 0 ? size1 : 0;
         bad |= v1 | (size1 - 1 - v1);
-        flat += (uint64_t)v1 * (uint64_t)stride1;
-        offset[i] = (int64_t)flat;
+        flat += (uint32_t)v1 * (uint32_t)stride1;
+        offset[i] = (int32_t)flat;
     }
     return bad < 0;
 }
@@ -67,7 +67,7 @@ static int64_t check(const void *indices, const int64_t *layout)
 {
     const int64_t count = layout[COUNT], step = DEPTH;
     const int64_t *size = layout + SIZES, *stride = size + DEPTH;
-    int64_t offset[BLOCK];
+    int32_t offset[BLOCK];
     const index_type *index = indices;
     for (int64_t k = 0, most = BLOCK; k < count;) {
         const int64_t n = count - k < most ? count - k : most;
@@ -109,7 +109,7 @@ static inline const element *in_row(element *restrict room, const element *updat
 }
 
 /* Apply n updates, STEP at a time, to targets that the caches hold; return how many that were. */
-static inline int64_t apply_warm(element *restrict o, const int64_t *restrict offset, const index_type *index,
+static inline int64_t apply_warm(element *restrict o, const int32_t *restrict offset, const index_type *index,
                                  const element *restrict update, int64_t n)
 {
     int64_t i = 0;
@@ -124,7 +124,7 @@ static inline int64_t apply_warm(element *restrict o, const int64_t *restrict of
 }
 
 /* Apply n updates, STEP at a time, to targets that have to be fetched; return how many that were. */
-static inline int64_t apply_cold(element *restrict o, const int64_t *restrict offset, const index_type *index,
+static inline int64_t apply_cold(element *restrict o, const int32_t *restrict offset, const index_type *index,
                                  const element *restrict update, int64_t n)
 {
     int64_t i = 0;
@@ -142,7 +142,7 @@ static inline int64_t apply_cold(element *restrict o, const int64_t *restrict of
 enum { SAMPLE = 128 };
 
 /* Whether 13 of 16 updates, by a sample, go where the one before went: each would wait until that is in memory. */
-static inline int runs(const int64_t *restrict offset, int64_t n)
+static inline int runs(const int32_t *restrict offset, int64_t n)
 {
     int64_t same = 0;
     if (n < SAMPLE)
@@ -153,7 +153,7 @@ static inline int runs(const int64_t *restrict offset, int64_t n)
 }
 
 /* Apply n updates, keeping a target until another one comes; return n. */
-static inline int64_t apply_runs(element *restrict o, const int64_t *restrict offset, const element *restrict update,
+static inline int64_t apply_runs(element *restrict o, const int32_t *restrict offset, const element *restrict update,
                                  int64_t n)
 {
     int64_t target = offset[0];
@@ -177,7 +177,7 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
     const index_type *index = indices;
     const element *update = updates;
     element *o = out;
-    int64_t offset[BLOCK + AHEAD]; /* the last ones are fetched ahead, never applied */
+    int32_t offset[BLOCK + AHEAD]; /* the last ones are fetched ahead, never applied */
     element row[BLOCK];
     (void)scratch, (void)threads;
     memset(offset, 0, (size_t)((count < BLOCK ? count : BLOCK) + AHEAD) * sizeof *offset);

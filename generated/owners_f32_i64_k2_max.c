@@ -186,7 +186,8 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
     int64_t (*lengths)[MOST_THREADS][MOST_THREADS] = scratch; /* of the lists of two rounds, by whose and for whom */
     entry *rounds = (entry *)(lengths + 2);
     element *o = out;
-    int64_t offset[BLOCK], each;
+    int64_t offset[BLOCK];
+    int64_t each;
     int bad = 0, turn = 0;
     if (data)
         copy_run(o + first, (const element *)data + first, end - first);

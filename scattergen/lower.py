@@ -12,6 +12,7 @@
 
 A *tuples* loop does not move the output, a *slice* loop moves it and not the indices, a *lanes* loop
 moves both; what stands in brackets may be missing. A nest with a *window* may have any other loops.
+*elements* is for targets that are less than 2^31 elements apart; others are one row, or *strided*.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from .spec import OpSpec
 Layout = tuple[int, ...]
 
 _MISSING = Loop(1, 0, 0, 0)
+
+_ELEMENTS_REACH = 1 << 31
+"""How far apart in the output, in elements, the targets of single elements may lie: kernels hold offsets in 32 bits."""
 
 
 class Loops(Record):
@@ -83,7 +87,7 @@ def lower(nest: Nest, item: int, index_item: int, total: int) -> tuple[str, Loop
         return "slices", found
     if inner is not _MISSING and depth == 1:
         return "lanes", found
-    if inner is _MISSING and outer is _MISSING and in_rows:
+    if inner is _MISSING and outer is _MISSING and in_rows and sum(map(abs, reaches)) < _ELEMENTS_REACH:
         return "elements", found
     if inner is _MISSING and depth == 1 and packed and in_items.components[0].stride == 1:
         return "rows", found

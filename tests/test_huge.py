@@ -35,15 +35,20 @@ def form(function: Any, *arguments: Any, **options: Any) -> str:
 
 
 @pytest.mark.parametrize("reduction", ["none", "add"])
-@pytest.mark.parametrize("size", [BEYOND_31, BEYOND_32])
-def test_elements_of_a_long_vector(size: int, reduction: str) -> None:
-    data, indices = zeros((size,)), np.array([0, -1, 2**31 + 1, 2**31 - 1, -size])
+@pytest.mark.parametrize(
+    ("size", "answers"), [(2**31, "elements"), (2**31 + 1, "rows"), (BEYOND_31, "rows"), (BEYOND_32, "rows")]
+)
+def test_elements_of_a_long_vector(size: int, answers: str, reduction: str) -> None:
+    """Kernels of single elements hold offsets in 32 bits, with their sign."""
+    middle = size // 2 + 1
+    data, indices = zeros((size,)), np.array([0, -1, middle, size - 2, -size])
     updates = np.array([1, 2, 3, 4, 5], np.uint8)
     arguments = (data, indices, updates, 0, reduction)
-    assert form(scattergen.scatter_elements, *arguments, out=data) == "elements"
+    assert form(scattergen.scatter_elements, *arguments, out=data) == answers
     scattergen.scatter_elements(*arguments, out=data)
-    assert data[[0, -1, 2**31 + 1, 2**31 - 1]].tolist() == [5 if reduction == "none" else 6, 2, 3, 4]
-    assert not data[1:1000].any() and not data[2**31 + 2 : 2**31 + 4].any()
+    assert data[[0, -1, middle, size - 2]].tolist() == [5 if reduction == "none" else 6, 2, 3, 4]
+    assert not data[1:1000].any() and not data[middle + 1 : middle + 1000].any()
+    assert not data[size - 1000 : size - 2].any()
     for wrong in (size, -size - 1):
         with pytest.raises(IndexError, match=f"indices\\[0\\] is {wrong}, allowed is in \\[{-size}, {size - 1}\\]"):
             scattergen.scatter_elements(data, np.array([wrong]), updates[:1], out=data)
@@ -53,6 +58,16 @@ def test_int32_indices_of_a_long_vector_count_from_its_ends() -> None:
     data = zeros((BEYOND_32,))
     scattergen.scatter_elements(data, np.array([2**31 - 1, -(2**31)], np.int32), np.array([1, 2], np.uint8), out=data)
     assert data[2**31 - 1] == 1 and data[BEYOND_32 - 2**31] == 2
+
+
+def test_elements_of_a_long_vector_from_its_end() -> None:
+    """Negative strides: offsets down to -2^31."""
+    for size, answers in ((2**31, "elements"), (2**31 + 1, "strided")):
+        memory = zeros((size,))
+        data, indices, updates = memory[::-1], np.array([0, size - 1, -2]), np.array([1, 2, 3], np.uint8)
+        assert form(scattergen.scatter_elements, data, indices, updates, out=data) == answers
+        scattergen.scatter_elements(data, indices, updates, out=data)
+        assert memory[[-1, 0, 1]].tolist() == [1, 2, 3] and not memory[2:1000].any()
 
 
 @pytest.mark.parametrize("item", [np.uint8, np.uint16])
