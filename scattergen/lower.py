@@ -12,7 +12,7 @@
 
 A *tuples* loop does not move the output, a *slice* loop moves it and not the indices, a *lanes* loop
 moves both; what stands in brackets may be missing. A nest with a *window* may have any other loops.
-*elements* is for targets that are less than 2^31 elements apart; others are one row, or *strided*.
+*elements* is for targets that are less than 2^31 elements apart; others are *strided*.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def lower(nest: Nest, item: int, index_item: int, total: int) -> tuple[str, Loop
         return "slices", found
     if inner is not _MISSING and depth == 1:
         return "lanes", found
-    if inner is _MISSING and outer is _MISSING and in_rows and sum(map(abs, reaches)) < _ELEMENTS_REACH:
-        return "elements", found
+    if inner is _MISSING and outer is _MISSING and in_rows:
+        return ("elements", found) if sum(map(abs, reaches)) < _ELEMENTS_REACH else (any_strides(nest), None)
     if inner is _MISSING and depth == 1 and packed and in_items.components[0].stride == 1:
         return "rows", found
     return any_strides(nest), None

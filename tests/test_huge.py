@@ -36,7 +36,7 @@ def form(function: Any, *arguments: Any, **options: Any) -> str:
 
 @pytest.mark.parametrize("reduction", ["none", "add"])
 @pytest.mark.parametrize(
-    ("size", "answers"), [(2**31, "elements"), (2**31 + 1, "rows"), (BEYOND_31, "rows"), (BEYOND_32, "rows")]
+    ("size", "answers"), [(2**31, "elements"), (2**31 + 1, "strided"), (BEYOND_31, "strided"), (BEYOND_32, "strided")]
 )
 def test_elements_of_a_long_vector(size: int, answers: str, reduction: str) -> None:
     """Kernels of single elements hold offsets in 32 bits, with their sign."""
