@@ -162,6 +162,7 @@ def test_settings_enter_the_key_as_their_table_says(root: Path, tmp_path: Path) 
         "compile_timeout": 17,
         "fallback": "error",
         "num_threads": 1,
+        "keep_memory": 0,
         "aot_path": "/x",
         "compile": "never",
         "cache": "read-only",
