@@ -84,7 +84,7 @@ SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout
 /* How far ahead of the work targets are fetched, and what is read in order. */
 enum { AHEAD = 16, FAR_AHEAD = 2048, STEP = 4, LINE = 64 };
 
-/* Fetch what is read some way ahead. */
+/* Fetch what is needed soon, all of it: the hardware stops at the end of a row, and of a page. */
 static inline void expect(const void *from, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += LINE)

@@ -91,7 +91,7 @@ static inline int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Fetch what is needed soon. Rows lie too far apart for the hardware to foresee them. */
+/* Fetch what is needed soon, all of it: the hardware stops at the end of a row, and of a page. */
 static inline void expect(const void *from, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += LINE)
