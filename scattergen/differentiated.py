@@ -26,7 +26,7 @@ from .record import Record
 _KINDS = ("half", "float", "complex")
 
 _ZERO = bytes(16)
-"""What an array of zeros of any type reads, all of whose strides are 0. (`np.broadcast_to` takes 10 µs to make one.)"""
+"""What an array of zeros of any type reads, all of whose strides are 0. (`np.broadcast_to` is slow to make one.)"""
 
 MOST_TIES = (1 << 31) - 2
 """Updates whose ties, with that of `data`, can be counted in 32 bits."""

@@ -154,7 +154,7 @@ from_buffer: Callable[[Any], Any] = _abi.ffi.from_buffer
 _calls_by_abi = itertools.count(1)
 
 MANY_CALLS = 200
-"""Calls after which a process is worth a caller module, which takes a quarter of a second to build."""
+"""Calls after which a process is worth a caller module, which takes longer to build than any kernel."""
 
 on_many_calls: Callable[[], None] = lambda: None  # noqa: E731
 """Run once, at call number `MANY_CALLS` that goes through the ABI module."""

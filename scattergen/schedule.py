@@ -167,7 +167,8 @@ def _lanes(work: Work, machine: Machine) -> Choice:
     near = min(machine.l2 // 4 // column, WIDEST_PIECE // size)
     width = min(widest, max(PIECE // size, near))
     width = min(widest, _round_up(-(-inner // -(-inner // width)), line))  # all tiles alike
-    room = min(FAR * machine.l2 // (1 if stride % line == 0 else 2), min(SCRATCH, machine.l3 // 2) // threads)
+    apart = 1 if stride % line == 0 else 2  # rows that are no whole lines cost more to copy
+    room = min(FAR * machine.l2 // apart, min(SCRATCH, machine.l3 // 2) // threads)
     spills, is_far = axis * stride * size > machine.l2, axis * stride * size > FAR * machine.l2
     wide = inner >= TILE and (is_far or inner * size > WIDEST_PIECE)
     pays = loops.tuples.extent * (8 if is_far else 2) >= axis * (1 if work.fresh else 4)

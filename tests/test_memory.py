@@ -167,18 +167,15 @@ def test_more_than_there_is_is_numpys_error() -> None:
 def test_a_policy_of_the_programs_own_is_respected() -> None:
     """Such a policy is a struct that begins with a name; NumPy's own, renamed, is one."""
     api = ctypes.pythonapi
-    api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = (
-        ctypes.c_void_p,
-        [ctypes.py_object, ctypes.c_char_p],
-    )
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     api.PyCapsule_New.restype = ctypes.py_object
     api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     functions = ctypes.cast(api.PyCapsule_GetPointer(_ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
     set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(functions[304])
     default = ctypes.py_object.from_address(functions[306]).value
-    policy = ctypes.create_string_buffer(
-        ctypes.string_at(api.PyCapsule_GetPointer(default, b"mem_handler"), 128 + 5 * 8)
-    )
+    size = 127 + 1 + 5 * ctypes.sizeof(ctypes.c_void_p)  # a name, a version, a context and four functions
+    policy = ctypes.create_string_buffer(ctypes.string_at(api.PyCapsule_GetPointer(default, b"mem_handler"), size))
     policy[:5] = b"mine\0"
     data = table(6 * MB)
     before = set_handler(api.PyCapsule_New(ctypes.addressof(policy), b"mem_handler", None))

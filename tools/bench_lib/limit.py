@@ -70,7 +70,7 @@ def _library() -> tuple[Any, Any]:
         settings = config.settings()
         flags = toolchain.flags(settings, openmp=True)
         toolchain.compile_library(toolchain.find(settings), source, library, flags, spec="limit", timeout=60)
-        return ffi, ffi.dlopen(str(library))
+        return ffi, ffi.dlopen(str(library), ffi.RTLD_NODELETE)  # OpenMP's threads wait in it, to the end
 
 
 def call(work: Workload) -> Callable[[], Array]:
