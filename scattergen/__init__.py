@@ -1,20 +1,15 @@
 """scattergen: a compiler for the ONNX scatter operators.
 
-The pipeline, a module a stage::
+The pipeline, a room a stage, in which the module named for the stage comes first::
 
-arrays.py    arguments            → arrays that fit the operator (shapes.py), and their OpSpec
-moving.py    strings, times …     → arguments of numbers, and the result back
-loops.py     shapes and strides   → the canonical loop nest, by the operator's row in addressing.py
-lower.py     nest                 → loop form, layout, KernelSpec
-schedule.py  sizes                → threads
-render.py    KernelSpec           → C text
-build.py     C text               → library, by toolchain.py, kept by cache.py under the key of request.py
-loader.py    library              → callable
-prebuilt.py  folder by aot.py     → callables, without any of the five above
-supply.py    KernelSpec           → a kernel, from the first of these that has it
-plan.py      signature            → all of the above, once
-dispatch.py  call                 → result
-fast.py      a call seen before   → result, without any of the above
+arguments/   what a caller passes     → arrays that fit the operator, and their OpSpec (operators/)
+lower/       OpSpec, shapes, strides  → loop nest, form, layout and KernelSpec; by sizes, its schedule
+render.py    KernelSpec               → C text
+compiler/    C text                   → library, kept by cache/
+load/        library                  → callable; also out of a folder of aot/, without the two above
+call/        call                     → result: all of the above once for a signature, then from memory
+
+Before it stand api.py, tensor.py, jit.py, grad/, graph/, at/, onnx/ and cli/; below it common/ and errors.py.
 """
 
 from __future__ import annotations
@@ -31,18 +26,18 @@ if TYPE_CHECKING:
 
     from . import at, graph
     from . import onnx as onnx
-    from .bound import Bound, bind
-    from .checks import find_bad
-    from .commands import env, show
-    from .compiled import Kernel, compile, compile_all
-    from .config import Settings
-    from .differentiated import Gradients, gradients
-    from .explained import Explanation, explain
-    from .prebuilt import Folder
-    from .prepared import Prepared, prepare
-    from .spec import OpSpec
+    from .arguments.checks import find_bad
+    from .call.bound import Bound, bind
+    from .call.compiled import Kernel, compile, compile_all
+    from .call.explained import Explanation, explain
+    from .call.prepared import Prepared, prepare
+    from .call.threads import get_num_threads
+    from .common.config import Settings
+    from .grad.differentiated import Gradients, gradients
+    from .inspection import env, show
+    from .load.prebuilt import Folder
+    from .operators.spec import OpSpec
     from .tensor import tensor_scatter
-    from .threads import get_num_threads
 
 __version__ = "0.1.0"
 
@@ -79,25 +74,25 @@ __all__ = [
 
 
 _LAZY = {
-    "Bound": "bound",
-    "bind": "bound",
-    "find_bad": "checks",
-    "env": "commands",
-    "show": "commands",
-    "Kernel": "compiled",
-    "compile": "compiled",
-    "compile_all": "compiled",
-    "Settings": "config",
-    "Gradients": "differentiated",
-    "gradients": "differentiated",
-    "Explanation": "explained",
-    "explain": "explained",
-    "Folder": "prebuilt",
-    "Prepared": "prepared",
-    "prepare": "prepared",
-    "OpSpec": "spec",
+    "Bound": "call.bound",
+    "bind": "call.bound",
+    "find_bad": "arguments.checks",
+    "env": "inspection",
+    "show": "inspection",
+    "Kernel": "call.compiled",
+    "compile": "call.compiled",
+    "compile_all": "call.compiled",
+    "Settings": "common.config",
+    "Gradients": "grad.differentiated",
+    "gradients": "grad.differentiated",
+    "Explanation": "call.explained",
+    "explain": "call.explained",
+    "Folder": "load.prebuilt",
+    "Prepared": "call.prepared",
+    "prepare": "call.prepared",
+    "OpSpec": "operators.spec",
     "tensor_scatter": "tensor",
-    "get_num_threads": "threads",
+    "get_num_threads": "call.threads",
 }
 """Names whose modules are imported when somebody asks: most programs call an operator and nothing else."""
 
@@ -121,7 +116,7 @@ def __dir__() -> list[str]:
 
 def set_num_threads(number: int) -> None:
     """Set how many threads a call takes at most, in this process; 0 goes back to the setting or the cores."""
-    from . import dispatch, threads
+    from .call import dispatch, threads
 
     threads.set_number(number)
     dispatch.forget()
@@ -134,7 +129,8 @@ def use(folder: str | os.PathLike[str]) -> Folder:
     scattergen, or damaged) is refused with a RuntimeWarning, its ``refusal`` says why, and calls go to the
     next source.
     """
-    from . import dispatch, prebuilt
+    from .call import dispatch
+    from .load import prebuilt
 
     found = prebuilt.use(folder)
     dispatch.forget()

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from . import dispatch, fast
-from .ops import OPS
+from .call import dispatch, fast
+from .operators.ops import OPS
 
 _SCATTER, _SCATTER_ELEMENTS, _SCATTER_ND = OPS["scatter"], OPS["scatter_elements"], OPS["scatter_nd"]
 
@@ -62,7 +62,7 @@ def scatter_elements(
         return dispatch.run(
             _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique
         )
-    from . import accumulated
+    from .call import accumulated
 
     return accumulated.run(
         _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique, accumulate
@@ -115,7 +115,7 @@ def scatter_nd(
         return dispatch.run(
             _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique
         )
-    from . import accumulated
+    from .call import accumulated
 
     return accumulated.run(
         _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique, accumulate

@@ -6,10 +6,10 @@ lists the standard set; any other valid name works as well.
 
 from __future__ import annotations
 
-from .compiled import Kernel, compile
+from .call.compiled import Kernel, compile
 from .errors import SpecError
-from .ops import OPS
-from .spec import GRAMMAR, OpSpec
+from .operators.ops import OPS
+from .operators.spec import GRAMMAR, OpSpec
 
 _NEAR = 4
 
@@ -32,7 +32,7 @@ def __getattr__(name: str) -> Kernel:
 
 
 def __dir__() -> list[str]:
-    from .standard import SPECS
+    from .lower.standard import SPECS
 
     return sorted({*SPECS, *(name for name in globals() if isinstance(globals()[name], Kernel))})
 
@@ -51,7 +51,7 @@ def near_names(name: str) -> list[str]:
     """Return valid specs that a wrong text may have meant, the likeliest first: same text but for one field."""
     import difflib
 
-    from . import dtypes, ops
+    from .operators import dtypes, ops
 
     words = name.split("_")
     places = [f"r{rank}{letter}{number}" for rank in range(1, 7) for letter in "ak" for number in range(rank + 1)]
@@ -60,7 +60,7 @@ def near_names(name: str) -> list[str]:
     vocabulary = [*tags, *ops.REDUCTIONS, *places, *OPS, *words_of]
     candidates = {"_".join((*words[:at], word, *words[at + 1 :])) for at in range(len(words)) for word in vocabulary}
     valid = [candidate for candidate in sorted(candidates) if _is_valid(candidate)]
-    from .standard import SPECS
+    from .lower.standard import SPECS
 
     return difflib.get_close_matches(name, valid or SPECS, n=_NEAR, cutoff=0.6)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import jinja2
 
-from .kernel import KernelSpec
-from .paths import templates
+from .common.paths import templates
+from .lower.kernel import KernelSpec
 
 
 @cache

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from . import dispatch, fast
-from .ops import OPS
+from .call import dispatch, fast
+from .operators.ops import OPS
 
 _OP = OPS["tensor_scatter"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from scattergen import config
+from scattergen.common import config
 
 _made = pytest.StashKey[str]()
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from kernel_calls import Block, KernelCall
 
-from scattergen import paths
-from scattergen.kernel import KernelSpec
+from scattergen.common import paths
+from scattergen.lower.kernel import KernelSpec
 from scattergen.render import render
 
 HERE = Path(__file__).parent / "c"

@@ -25,13 +25,19 @@ import values
 from bits import difference
 from scenarios import SCENARIOS, Scenario
 
-from scattergen import _abi, arrays, backward, config, lower, plan, reference
-from scattergen.dtypes import DTYPES, ELEMENTS, INDEX_TYPES, DType
+from scattergen.arguments import arrays
+from scattergen.call import plan
+from scattergen.common import config
 from scattergen.errors import CompilerNotFound
+from scattergen.grad import backward
 from scattergen.graph import steps
-from scattergen.kernel import KernelSpec
-from scattergen.ops import OPS, REDUCTIONS
-from scattergen.spec import OpSpec
+from scattergen.load import _abi
+from scattergen.lower import lower
+from scattergen.lower.kernel import KernelSpec
+from scattergen.operators import reference
+from scattergen.operators.dtypes import DTYPES, ELEMENTS, INDEX_TYPES, DType
+from scattergen.operators.ops import OPS, REDUCTIONS
+from scattergen.operators.spec import OpSpec
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

@@ -23,8 +23,11 @@ from bits import difference
 from scenarios import SCENARIOS, Scenario
 
 import scattergen
-from scattergen import dispatch, machine, reference, schedule
-from scattergen import threads as threads_of_calls
+from scattergen.call import dispatch
+from scattergen.call import threads as threads_of_calls
+from scattergen.common import machine
+from scattergen.lower import schedule
+from scattergen.operators import reference
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Layout: TypeAlias = "tuple[Callable[[Array], Array], ...]"

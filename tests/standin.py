@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scattergen import build, request
+from scattergen.compiler import build, request
 
 TEXT = """#include "scattergen.h"
 #include <stddef.h>

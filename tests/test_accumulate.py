@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scattergen
-from scattergen import accumulated, direct, reference
+from scattergen.call import accumulated, direct
 from scattergen.errors import DTypeError, IndexOutOfBounds, SpecError
+from scattergen.operators import reference
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

@@ -15,14 +15,17 @@ import pytest
 from ahead import EXAMPLES, OUTPUT, ROOT, SPEC, good, python, run, scattergen
 
 import scattergen as scattergen_package
-from scattergen import aot, manifest, packaging, standard, toolchain
-from scattergen.config import Settings
+from scattergen.aot import aot, packaging
+from scattergen.aot.wanted import gather
+from scattergen.common.config import Settings
+from scattergen.compiler import toolchain
 from scattergen.errors import AheadOfTimeError, SpecError
-from scattergen.kernel import FORMS
-from scattergen.lower import variants
+from scattergen.load import manifest
+from scattergen.lower import standard
+from scattergen.lower.kernel import FORMS
+from scattergen.lower.lower import variants
+from scattergen.operators.spec import OpSpec
 from scattergen.render import render
-from scattergen.spec import OpSpec
-from scattergen.wanted import gather
 
 NAMES = sorted(map(str, variants(OpSpec.parse(SPEC))))
 CC = str(toolchain.find(Settings()).path)

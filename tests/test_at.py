@@ -17,8 +17,11 @@ import values
 from bits import difference, native
 
 import scattergen
-from scattergen import at, caller, dispatch, inplace, loader, pieces
+from scattergen import at
+from scattergen.at import inplace, pieces
+from scattergen.call import dispatch
 from scattergen.errors import DTypeError, IndexOutOfBounds, ScattergenError, ShapeError
+from scattergen.load import caller, loader
 
 CHANCE = np.random.default_rng(5)
 ALL = slice(None)
@@ -778,7 +781,8 @@ def test_nothing_of_it_is_imported_with_scattergen() -> None:
 def test_without_a_compiler_the_reference_answers(
     use_environment: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    from scattergen import plan, supply
+    from scattergen.call import plan
+    from scattergen.load import supply
 
     monkeypatch.setattr(supply, "_ready", {})
     dispatch.forget()

@@ -23,8 +23,10 @@ import pytest
 import standin
 from standin import Spec
 
-from scattergen import build, cache, cache_root, config, machine, paths, request, toolchain
-from scattergen.config import Settings
+from scattergen.cache import cache, location
+from scattergen.common import config, machine, paths
+from scattergen.common.config import Settings
+from scattergen.compiler import build, request, toolchain
 from scattergen.errors import CompileError, CompilerNotFound, KernelUnavailable
 
 NAME = "lanes_f32_i64_add"
@@ -47,7 +49,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def generator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(cache, "_warned", set())
-    monkeypatch.setattr(cache_root, "_private", {})
+    monkeypatch.setattr(location, "_private", {})
     for variable in [name for name in os.environ if name == "CC" or name.startswith("SCATTERGEN_")]:
         monkeypatch.delenv(variable)
     folder = tmp_path / "templates"
@@ -591,7 +593,8 @@ def test_flags_are_those_of_the_toolchain(use: Use) -> None:
 def test_compiled_templates_are_kept(tmp_path: Path) -> None:
     """Another process renders from what the first one left in the store, and gives the same text."""
     code = (
-        "from scattergen import build, config; from scattergen.kernel import KernelSpec;"
+        "from scattergen.compiler import build; from scattergen.common import config;"
+        "from scattergen.lower.kernel import KernelSpec;"
         "import jinja2, sys; made = []; plain = jinja2.Environment.compile;"
         "jinja2.Environment.compile = lambda *a, **k: made.append(1) or plain(*a, **k);"
         "text = build._render(KernelSpec.parse('rows_f32_i64_add')); print(len(made), hash(text))"

@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 from processes import python
 
-from scattergen import cache, cache_admin, cache_entry, cache_root, locks
-from scattergen.cache import Store
-from scattergen.config import Settings
+from scattergen.cache import cache, entries, location, locks, upkeep
+from scattergen.cache.cache import Store
+from scattergen.common.config import Settings
 from scattergen.errors import CacheError, CompileError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,7 +37,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can hand files
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(cache, "_warned", set())
-    monkeypatch.setattr(cache_root, "_private", {})
+    monkeypatch.setattr(location, "_private", {})
     yield
 
 
@@ -217,7 +217,7 @@ def test_losing_the_race_is_success(root: Path) -> None:
 def publish(root: Path, entry: Path, content: bytes) -> None:
     work = root / "tmp" / "rival"
     work.mkdir()
-    cache_entry.seal(work, making(content)(work))
+    entries.seal(work, making(content)(work))
     work.rename(entry)
 
 
@@ -313,14 +313,14 @@ def test_another_failure_leaves_nothing(root: Path, error: BaseException) -> Non
 def test_choice_of_the_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", "/home/someone")
     monkeypatch.setattr(sys, "platform", "linux")
-    assert cache_root.choose("", {}) == "/home/someone/.cache/scattergen"
-    assert cache_root.choose("", {"XDG_CACHE_HOME": "/x"}) == "/x/scattergen"
-    assert cache_root.choose("", {"XDG_CACHE_HOME": "x"}) == "/home/someone/.cache/scattergen"
-    assert cache_root.choose("~/k", {"XDG_CACHE_HOME": "/x"}) == "/home/someone/k"
+    assert location.choose("", {}) == "/home/someone/.cache/scattergen"
+    assert location.choose("", {"XDG_CACHE_HOME": "/x"}) == "/x/scattergen"
+    assert location.choose("", {"XDG_CACHE_HOME": "x"}) == "/home/someone/.cache/scattergen"
+    assert location.choose("~/k", {"XDG_CACHE_HOME": "/x"}) == "/home/someone/k"
     monkeypatch.chdir(tmp_path)
-    assert cache_root.choose("k", {}) == str(tmp_path / "k")
+    assert location.choose("k", {}) == str(tmp_path / "k")
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert cache_root.choose("", {}) == "/home/someone/Library/Caches/scattergen"
+    assert location.choose("", {}) == "/home/someone/Library/Caches/scattergen"
 
 
 REFUSED = {
@@ -383,11 +383,11 @@ def as_somebody(code: str) -> str:
 import os, sys, warnings
 sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
-from scattergen import cache, cache_admin, cache_entry, cache_root
-from scattergen.cache import Store
-from scattergen.config import Settings
+from scattergen.cache import cache, entries, location, upkeep
+from scattergen.cache.cache import Store
+from scattergen.common.config import Settings
 if os.geteuid() == 0:
-    import hashlib, tempfile, shutil, secrets, atexit, json, scattergen.locks
+    import hashlib, tempfile, shutil, secrets, atexit, json, scattergen.cache.locks
     os.setgroups([])
     os.setresgid(54321, 54321, 54321)
     os.setresuid(54321, 54321, 54321)
@@ -416,8 +416,8 @@ print(caught[0].message)
 def test_home_unset_with_a_name_is_found_in_the_user_database(tmp_path: Path) -> None:
     code = """
 import os, pwd
-from scattergen import cache_root
-print(cache_root.choose("", {}), pwd.getpwuid(os.getuid()).pw_dir)
+from scattergen.cache import location
+print(location.choose("", {}), pwd.getpwuid(os.getuid()).pw_dir)
 """
     environment = {name: text for name, text in os.environ.items() if name != "HOME"}
     done = subprocess.run(
@@ -460,8 +460,8 @@ def test_memory_goes_with_the_process(tmp_path: Path) -> None:
     code = """
 import os, sys
 sys.path.insert(0, os.getcwd())
-from scattergen.cache import Store
-from scattergen.config import Settings
+from scattergen.cache.cache import Store
+from scattergen.common.config import Settings
 def make(work):
     (work / "kernel.c").touch(); (work / "kernel.so").write_bytes(b"x")
     return {}
@@ -659,7 +659,7 @@ def test_logging_that_another_thread_is_importing(tmp_path: Path) -> None:
 import importlib.util, sys, threading, time
 sys.modules.pop("logging", None)
 sys.path.insert(0, sys.argv[1])
-spec = importlib.util.spec_from_file_location("log", "scattergen/log.py")
+spec = importlib.util.spec_from_file_location("log", "scattergen/common/log.py")
 log = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(log)
 log.debug("nobody listens")
@@ -702,33 +702,33 @@ def filled(root: Path, ages: dict[str, float], size: int = 10_000) -> Store:
 
 
 def listed(root: Path) -> list[str]:
-    return [entry.name for entry in cache_admin.entries(root)]
+    return [entry.name for entry in upkeep.listed(root)]
 
 
 def test_entries_are_listed_by_last_use(root: Path) -> None:
     filled(root, {"b": 30, "a": 20, "c": 40})
-    found = cache_admin.entries(root)
+    found = upkeep.listed(root)
     assert [entry.name for entry in found] == ["c", "b", "a"]
     assert all(10_000 < entry.size < 12_000 for entry in found)
     assert found[0].meta["spec"] == KERNEL
     assert time.time() - found[0].used == pytest.approx(40, abs=5)
-    assert cache_admin.entries(root / "missing") == []
+    assert upkeep.listed(root / "missing") == []
 
 
 def test_verify_removes_what_is_damaged(root: Path) -> None:
     filled(root, {"a": 1, "b": 2, "c": 3})
     flip(root / "v1" / f"b-{KEY}")
     (root / "v1" / f"c-{KEY}" / "meta.json").unlink()
-    assert sorted(entry.name for entry in cache_admin.verify(root)) == ["b", "c"]
+    assert sorted(entry.name for entry in upkeep.verify(root)) == ["b", "c"]
     assert listed(root) == ["a"]
-    assert cache_admin.verify(root) == []
+    assert upkeep.verify(root) == []
 
 
 def test_prune(root: Path) -> None:
     filled(root, {"a": 1 * DAY, "b": 2 * DAY, "c": 3 * DAY, "d": 4 * DAY})
-    assert cache_admin.prune(root) == []
-    assert [entry.name for entry in cache_admin.prune(root, older_than=3.5 * DAY)] == ["d"]
-    assert [entry.name for entry in cache_admin.prune(root, max_bytes=25_000)] == ["c"]
+    assert upkeep.prune(root) == []
+    assert [entry.name for entry in upkeep.prune(root, older_than=3.5 * DAY)] == ["d"]
+    assert [entry.name for entry in upkeep.prune(root, max_bytes=25_000)] == ["c"]
     assert listed(root) == ["b", "a"]
     assert names(root / "tmp") == []
 
@@ -764,12 +764,12 @@ def test_clear(root: Path) -> None:
     (root / "tmp" / "1-in-progress").mkdir()
     (root / "v0").mkdir()
     (root / "compilers" / "zig").mkdir()
-    assert cache_admin.clear(root) == 2
+    assert upkeep.clear(root) == 2
     assert names(root) == ["compilers", "locks", "tmp", "v1"]
     assert names(root / "tmp") == ["1-in-progress"]
     assert names(root / "compilers") == names(root / "v1") == []
     assert store.build(KERNEL, KEY, making())
-    assert cache_admin.clear(root / "missing") == 0
+    assert upkeep.clear(root / "missing") == 0
 
 
 @pytest.mark.parametrize("stray", ["thesis.tex", "v1/notes"])
@@ -777,7 +777,7 @@ def test_clear_refuses_what_it_does_not_know(root: Path, stray: str) -> None:
     filled(root, {"a": 1})
     (root / stray).touch()
     with pytest.raises(CacheError, match=Path(stray).name):
-        cache_admin.clear(root)
+        upkeep.clear(root)
     assert listed(root) == ["a"]
     assert (root / stray).exists()
 

@@ -21,7 +21,12 @@ from bits import difference
 from processes import python
 
 import scattergen
-from scattergen import at, build, caller, dispatch, fast, inplace, loader, plan, prebuilt, prepared, reference, supply
+from scattergen import at
+from scattergen.at import inplace
+from scattergen.call import dispatch, fast, plan, prepared
+from scattergen.compiler import build
+from scattergen.load import caller, loader, prebuilt, supply
+from scattergen.operators import reference
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 from ahead import ROOT, SPEC, environment, good, python, run, scattergen
 
-from scattergen import cli, commands, compiled
+from scattergen import inspection
+from scattergen.call import compiled
+from scattergen.cli import cli
 
 MODEL = ROOT / "tests" / "models" / "gat_segment_softmax.dy.onnx"
 
@@ -47,7 +49,7 @@ def test_show_prints_the_c_exactly_as_it_is_compiled() -> None:
     printed = good(scattergen("show", SPEC))
     kernel = compiled.compile(SPEC)
     assert printed == "\n".join(variant.source for variant in kernel.variants)
-    assert printed == commands.show(SPEC)
+    assert printed == inspection.show(SPEC)
     assert good(scattergen("show", "rows_f32_i64_add")) == kernel.variant("rows").source
 
 
@@ -56,7 +58,7 @@ def test_show_lists_names_and_speaks_json() -> None:
     assert "rows_f32_i64_add" in names
     answer = json.loads(good(scattergen("show", SPEC, "--json")))
     assert [kernel["name"] for kernel in answer["kernels"]] == names
-    assert answer["kernels"][0]["source"] in commands.show(SPEC)
+    assert answer["kernels"][0]["source"] in inspection.show(SPEC)
 
 
 def test_colours_are_for_terminals_alone() -> None:
@@ -66,7 +68,7 @@ def test_colours_are_for_terminals_alone() -> None:
     assert "\x1b[" not in good(scattergen("show", "rows_f32_i64_add"))
     coloured = on_a_terminal("show", "rows_f32_i64_add", COLUMNS="60")
     plain = re.sub(r"\x1b\[[0-9;]*m", "", coloured).replace("\r\n", "\n")
-    assert [line.rstrip() for line in plain.splitlines()] == commands.show("rows_f32_i64_add").splitlines()
+    assert [line.rstrip() for line in plain.splitlines()] == inspection.show("rows_f32_i64_add").splitlines()
 
 
 def test_a_spec_that_is_none_is_status_2() -> None:
@@ -178,7 +180,7 @@ def test_env_says_where_each_setting_is_from(tmp_path: Path) -> None:
     assert settings["cflags"] == ("-O2", "SCATTERGEN_CFLAGS")
     assert settings["cc"] == ("gcc", "CC")
     assert settings["compile"] == ("auto", "default")
-    assert set(settings) == {row.field for row in commands.config.TABLE}
+    assert set(settings) == {row.field for row in inspection.config.TABLE}
     assert answer["compiler"]["command"][0].endswith("/gcc")
     assert "-O2" in answer["compiler"]["flags"]
     assert "no folder that `scattergen build` wrote" in answer["ahead of time"][0]["refused"]

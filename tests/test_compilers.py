@@ -15,12 +15,15 @@ import kernel_calls
 import pytest
 from kernel_calls import Wanted
 
-from scattergen import loader, lower, paths, toolchain, trials
-from scattergen.config import Settings
+from scattergen.common import paths
+from scattergen.common.config import Settings
+from scattergen.compiler import toolchain, trials
+from scattergen.compiler.toolchain import Compiler
 from scattergen.errors import CompileError
-from scattergen.kernel import FORMS, REDUCING, KernelSpec
+from scattergen.load import loader
+from scattergen.lower import lower
+from scattergen.lower.kernel import FORMS, REDUCING, KernelSpec
 from scattergen.render import render
-from scattergen.toolchain import Compiler
 
 STRICT = ("-Wall", "-Wextra", "-Werror")
 

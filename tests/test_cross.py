@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from ahead import OUTPUT, SPEC, good, run, scattergen
 
-from scattergen import manifest
+from scattergen.load import manifest
 
 QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
 

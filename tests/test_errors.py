@@ -15,7 +15,7 @@ from bits import difference
 
 import scattergen
 from scattergen import errors
-from scattergen.bounds import find_out_of_bounds
+from scattergen.operators.bounds import find_out_of_bounds
 
 DATA, INDICES, UPDATES = np.zeros((3, 4), np.float32), np.array([[0, 1]]), np.ones((1, 2), np.float32)
 BF16 = np.zeros((3, 4), ml_dtypes.bfloat16)

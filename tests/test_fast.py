@@ -16,10 +16,12 @@ import numpy as np
 import pytest
 
 import scattergen
-from scattergen import caller, dispatch, dtypes, fast, loader
-from scattergen.calls import arguments_of
-from scattergen.ops import OPS
-from scattergen.paths import templates
+from scattergen.call import dispatch, fast
+from scattergen.call.calls import arguments_of
+from scattergen.common.paths import templates
+from scattergen.load import caller, loader
+from scattergen.operators import dtypes
+from scattergen.operators.ops import OPS
 
 (_WRITTEN,) = re.findall(r"PLACES = 1 << (\d+)", (templates() / "python" / "table.c").read_text(encoding="utf-8"))
 PLACES = 1 << int(_WRITTEN)

@@ -17,10 +17,14 @@ import values
 from bits import difference
 
 import scattergen
-from scattergen import addressing, backward, differentiated, direct, dtypes, reference, schedule
-from scattergen.calls import arguments_of
+from scattergen.arguments import addressing
+from scattergen.call import direct
+from scattergen.call.calls import arguments_of
 from scattergen.errors import DTypeError, IndexOutOfBounds, ScattergenError, ShapeError, SpecError
-from scattergen.ops import REDUCTIONS
+from scattergen.grad import backward, differentiated
+from scattergen.lower import schedule
+from scattergen.operators import dtypes, reference
+from scattergen.operators.ops import REDUCTIONS
 
 Array = np.ndarray[Any, Any]
 

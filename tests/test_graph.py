@@ -15,7 +15,8 @@ from bits import difference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scattergen import accumulated, direct, graph
+from scattergen import graph
+from scattergen.call import accumulated, direct
 from scattergen.errors import DTypeError, IndexOutOfBounds, ShapeError, SpecError
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -274,7 +275,7 @@ def test_sizes_of_zero() -> None:
 
 def test_rows_of_an_expanded_index_are_not_copied() -> None:
     """A graph's rows lower to row kernels: the index keeps its stride of 0."""
-    from scattergen import dispatch
+    from scattergen.call import dispatch
 
     with mock.patch.object(dispatch, "execute", wraps=dispatch.execute) as execute:
         graph.scatter(np.zeros((6, 64), np.float32), np.array([0, 1, 2, 0, 1, 2]), 0)
@@ -433,4 +434,4 @@ def test_the_default_import_leaves_graphs_out() -> None:
 
     code = "import scattergen, sys; print([m for m in sys.modules if m.startswith('scattergen.graph')])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
-    assert accumulated.__name__ == "scattergen.accumulated"
+    assert accumulated.__name__ == "scattergen.call.accumulated"

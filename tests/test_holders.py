@@ -13,7 +13,7 @@ import pytest
 from bits import difference
 
 import scattergen
-from scattergen import holders
+from scattergen.arguments import holders
 from scattergen.errors import DTypeError
 
 DATA = np.arange(6, dtype=np.float32)

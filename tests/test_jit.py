@@ -11,7 +11,8 @@ import pytest
 from ahead import ROOT, good, python, run
 
 import scattergen
-from scattergen import jit, standard
+from scattergen import jit
+from scattergen.lower import standard
 
 CODE = """
 import numpy as np
@@ -109,7 +110,7 @@ def test_type_checkers_see_callables(tmp_path: Path) -> None:
     )
     folder = ("--cache-dir", str(tmp_path / "cache"), "--config-file", str(ROOT / "pyproject.toml"))
     said = run(sys.executable, "-m", "mypy", *folder, program, cwd=tmp_path).stdout
-    assert 'Revealed type is "scattergen.compiled.Kernel"' in said
+    assert 'Revealed type is "scattergen.call.compiled.Kernel"' in said
     assert "Missing positional arguments" in said
     assert "Found 1 error" in said
 

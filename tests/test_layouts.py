@@ -12,8 +12,9 @@ import pytest
 from bits import difference
 
 import scattergen
-from scattergen import packing, reference
-from scattergen.arrays import compact
+from scattergen.arguments import packing
+from scattergen.arguments.arrays import compact
+from scattergen.operators import reference
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

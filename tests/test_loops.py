@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scattergen.loops import Component, Loop, Nest, along_axis, by_tuples, canonical
+from scattergen.lower.loops import Component, Loop, Nest, along_axis, by_tuples, canonical
 
 Shape = tuple[int, ...]
 Reads = dict[int, int]

@@ -14,13 +14,15 @@ import values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scattergen import arrays, loops, lower, plan, standard
-from scattergen.dtypes import DTYPES, ELEMENTS, INDEX_TYPES
-from scattergen.kernel import FORMS, KernelSpec
-from scattergen.lower import SCHEDULES
-from scattergen.lower import lower as lowered
-from scattergen.ops import OPS, REDUCTIONS
-from scattergen.spec import OpSpec
+from scattergen.arguments import arrays
+from scattergen.call import plan
+from scattergen.lower import loops, lower, standard
+from scattergen.lower.kernel import FORMS, KernelSpec
+from scattergen.lower.lower import SCHEDULES
+from scattergen.lower.lower import lower as lowered
+from scattergen.operators.dtypes import DTYPES, ELEMENTS, INDEX_TYPES
+from scattergen.operators.ops import OPS, REDUCTIONS
+from scattergen.operators.spec import OpSpec
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Lay: TypeAlias = "Callable[[Array], Array]"

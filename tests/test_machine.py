@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scattergen import machine
+from scattergen.common import machine
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and /sys")
 
@@ -106,7 +106,7 @@ def test_cache_sizes_of_this_machine() -> None:
 def test_affinity_counts() -> None:
     code = (
         "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))});"
-        "from scattergen import machine; print(machine.usable_cores())"
+        "from scattergen.common import machine; print(machine.usable_cores())"
     )
     said = subprocess.run(
         [sys.executable, "-c", code],

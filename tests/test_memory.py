@@ -16,9 +16,11 @@ from numpy._core.multiarray import get_handler_name
 from processes import python
 
 import scattergen
-from scattergen import caller, config, dispatch, loader
+from scattergen.call import dispatch
+from scattergen.common import config
+from scattergen.common.paths import templates
 from scattergen.errors import SettingError
-from scattergen.paths import templates
+from scattergen.load import caller, loader
 
 MB = 1 << 20
 KEPT = config.Settings().keep_memory

@@ -15,8 +15,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import scattergen.onnx
-from scattergen import lower
 from scattergen.errors import ShapeError, SpecError
+from scattergen.lower import lower
 from scattergen.onnx import load_arrays, nodes, run
 
 ROOT = Path(__file__).parents[1]

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scattergen
-from scattergen import foreign
-from scattergen.dtypes import DTYPES
+from scattergen.arguments import foreign
 from scattergen.errors import DTypeError, IndexOutOfBounds, ShapeError, SpecError
+from scattergen.operators.dtypes import DTYPES
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

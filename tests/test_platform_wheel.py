@@ -20,7 +20,7 @@ pytest.importorskip("hatchling", reason="needs hatchling, as nothing is fetched 
 CODE = """
 import numpy as np, pathlib, scattergen
 from scattergen import reference, standard
-from scattergen.spec import OpSpec
+from scattergen.operators.spec import OpSpec
 
 print(pathlib.Path(scattergen.__file__).parent)
 random = np.random.default_rng(7)

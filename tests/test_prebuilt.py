@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from ahead import SPEC, good, python
 
-from scattergen import aot, manifest
+from scattergen.aot import aot
+from scattergen.load import manifest
 
 CALL = """
 import numpy as np, scattergen

@@ -12,8 +12,8 @@ import values
 from bits import difference
 
 import scattergen
-from scattergen import reference
 from scattergen.errors import DTypeError, IndexOutOfBounds, ShapeError, SpecError
+from scattergen.operators import reference
 
 CHANCE = np.random.default_rng(11)
 SHAPE = (70, 30)

@@ -14,8 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import scattergen
-from scattergen import reference
 from scattergen.errors import IndexOutOfBounds, ScattergenError, ShapeError
+from scattergen.operators import reference
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

@@ -9,10 +9,11 @@ import pytest
 from bits import difference
 
 import scattergen
-from scattergen import reference, supply
 from scattergen.errors import IndexOutOfBounds, SettingError, SpecError
-from scattergen.kernel import KernelSpec
-from scattergen.loader import _abi
+from scattergen.load import supply
+from scattergen.load.loader import _abi
+from scattergen.lower.kernel import KernelSpec
+from scattergen.operators import reference
 
 Array = np.ndarray
 

@@ -11,9 +11,9 @@ import jinja2
 import pytest
 from jinja2 import meta, nodes
 
-from scattergen import paths
-from scattergen.dtypes import DTYPES, INDEX_TYPES
-from scattergen.kernel import FORMS, OPERATIONS, KernelSpec
+from scattergen.common import paths
+from scattergen.lower.kernel import FORMS, OPERATIONS, KernelSpec
+from scattergen.operators.dtypes import DTYPES, INDEX_TYPES
 from scattergen.render import environment, render
 
 TEMPLATES = sorted(paths.templates().glob("*.j2"))

@@ -7,8 +7,9 @@ import pytest
 from bits import difference
 
 import scattergen
-from scattergen import reference, repeats
+from scattergen.arguments import repeats
 from scattergen.errors import IndexOutOfBounds
+from scattergen.operators import reference
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import values
 from bits import difference
 
 import scattergen
-from scattergen import reference
+from scattergen.operators import reference
 
 SIZE = 300
 

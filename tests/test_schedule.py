@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scattergen import loops, lower, schedule
-from scattergen.dtypes import DTYPES
-from scattergen.lower import LAYOUTS, SCHEDULES
-from scattergen.schedule import Choice, Machine, Work
+from scattergen.lower import loops, lower, schedule
+from scattergen.lower.lower import LAYOUTS, SCHEDULES
+from scattergen.lower.schedule import Choice, Machine, Work
+from scattergen.operators.dtypes import DTYPES
 
 KB, MB = 1 << 10, 1 << 20
 Shape = tuple[int, ...]

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scattergen import dtypes
-from scattergen.dtypes import DTYPES, ELEMENTS, INDEX_TYPES, OPAQUE, TENSORS, DType
 from scattergen.errors import SpecError
-from scattergen.kernel import FORMS, OPERATIONS, REDUCING, KernelSpec
-from scattergen.ops import OPS, REDUCTIONS, Op
-from scattergen.spec import MAX_RANK, OpSpec
+from scattergen.lower.kernel import FORMS, OPERATIONS, REDUCING, KernelSpec
+from scattergen.operators import dtypes
+from scattergen.operators.dtypes import DTYPES, ELEMENTS, INDEX_TYPES, OPAQUE, TENSORS, DType
+from scattergen.operators.ops import OPS, REDUCTIONS, Op
+from scattergen.operators.spec import MAX_RANK, OpSpec
 
 F32, I64 = DTYPES["f32"], DTYPES["i64"]
 PLACES = ((1, 0), (2, 0), (2, 1), (3, 1), (9, 8), (10, 9), (64, 0), (64, 63))

@@ -24,9 +24,10 @@ from onnx import TensorProto, helper
 
 import scattergen
 import scattergen.onnx
-from scattergen import dispatch, lower
+from scattergen.call import dispatch
 from scattergen.errors import DTypeError, DuplicateTargets, IndexOutOfBounds, ShapeError
-from scattergen.spec import OpSpec
+from scattergen.lower import lower
+from scattergen.operators.spec import OpSpec
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from scattergen import toolchain, trials
-from scattergen.config import Settings
+from scattergen.common.config import Settings
+from scattergen.compiler import toolchain, trials
 from scattergen.errors import CompilerNotFound
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the compilers here are shell scripts")
@@ -21,7 +21,7 @@ START = """
 import os, threading
 import numpy as np, scattergen
 from scattergen import config, reference, supply
-from scattergen.kernel import KernelSpec
+from scattergen.lower.kernel import KernelSpec
 
 data, indices, updates = np.zeros((5, 5), np.float32), np.arange(25).reshape(5, 5) % 3, np.full((5, 5), 0.1, np.float32)
 want = reference.scatter_elements(data, indices, updates, 0, "add").tobytes()

@@ -21,11 +21,14 @@ from onnx import TensorProto, helper
 
 import scattergen
 import scattergen.onnx
-from scattergen import bench, reference, threads, wanted
-from scattergen.dtypes import DTYPES, ELEMENTS, OPAQUE, TENSORS
+from scattergen.aot import wanted
+from scattergen.call import threads
+from scattergen.cli.cli import main
 from scattergen.errors import DTypeError, IndexOutOfBounds, ShapeError, SpecError
-from scattergen.ops import OPS
-from scattergen.spec import OpSpec
+from scattergen.operators import reference
+from scattergen.operators.dtypes import DTYPES, ELEMENTS, OPAQUE, TENSORS
+from scattergen.operators.ops import OPS
+from scattergen.operators.spec import OpSpec
 from scattergen.tensor import tensor_scatter
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -521,12 +524,12 @@ def test_there_are_onnx_node_tests_of_both_modes() -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_it_is_timed_against_numpy(mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [f"tensor_scatter_f16_i64_r3a1_{mode}", "--data", "2x9x5", "--indices", "2x4x5", "--rounds", "1"]
-    assert bench.main(words) == 0
+    assert main(["bench", *words]) == 0
     assert "yes" in capsys.readouterr().out
-    assert bench.main([*words[:4], "2x10x5"]) == 2
+    assert main(["bench", *words[:4], "2x10x5"]) == 2
     assert "update.shape[1] is 10, allowed is 9 or less" in capsys.readouterr().err
     onnx.save(model(TensorProto.FLOAT, (2, 9, 5), 4, 1, 2, mode=mode), tmp_path / "m.onnx")
-    assert bench.main([str(tmp_path / "m.onnx"), "--rounds", "1"]) == 0
+    assert main(["bench", str(tmp_path / "m.onnx"), "--rounds", "1"]) == 0
     assert {"linear": "windows", "circular": "rings"}[mode] in capsys.readouterr().out
 
 

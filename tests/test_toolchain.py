@@ -17,8 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from scattergen import paths, toolchain
-from scattergen.config import Settings
+from scattergen.common import paths
+from scattergen.common.config import Settings
+from scattergen.compiler import toolchain
 from scattergen.errors import CompileError, CompilerNotFound, SettingError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -306,7 +307,7 @@ import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from pathlib import Path
 from scattergen import paths, toolchain
-from scattergen.config import Settings
+from scattergen.common.config import Settings
 work = Path({str(tmp_path / "work")!r})
 cc = toolchain.find(Settings(cc={str(hanging)!r}))
 toolchain.compile_library(cc, work / "kernel.c", work / "kernel.so", (), spec="x", timeout=60)

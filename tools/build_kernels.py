@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scattergen.cli import main
+from scattergen.cli.cli import main
 
 if __name__ == "__main__":
     sys.exit(main(["build", *sys.argv[1:]]))

@@ -38,7 +38,8 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 def build(output: Path, *, items: Iterable[str] = ("standard",), target: str = "", repair: bool = True) -> Path:
     """Build the wheel into the folder `output`, and return its path."""
-    from scattergen import aot, manifest
+    from scattergen.aot import aot
+    from scattergen.load import manifest
 
     with tempfile.TemporaryDirectory(prefix="scattergen-wheel-") as folder:
         work = Path(folder)
@@ -78,7 +79,7 @@ def _pure_wheel(work: Path) -> Path:
 
 def _seal(kernels: Path) -> None:
     """Bring the manifest's digests up to the files."""
-    from scattergen import manifest
+    from scattergen.load import manifest
 
     path = kernels / manifest.NAME
     content = json.loads(path.read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from scattergen.cli_commands import run
+from scattergen.cli.answers import run
 from scattergen.errors import ScattergenError
 
 MODELS = Path(__file__).parents[1] / "tests" / "models"

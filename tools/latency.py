@@ -63,11 +63,11 @@ FURTHER = 3
 
 def draw(seed: int, count: int) -> list[str]:
     """Return `count` operator specs, no two of which share a kernel."""
-    from scattergen.dtypes import ELEMENTS, INDEX_TYPES
     from scattergen.errors import SpecError
-    from scattergen.lower import variants
-    from scattergen.ops import OPS
-    from scattergen.spec import OpSpec
+    from scattergen.lower.lower import variants
+    from scattergen.operators.dtypes import ELEMENTS, INDEX_TYPES
+    from scattergen.operators.ops import OPS
+    from scattergen.operators.spec import OpSpec
 
     chosen, specs, taken = random.Random(seed), list[str](), set[object]()
     while len(specs) < count:

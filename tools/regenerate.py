@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-ABI_MODULE = ROOT / "scattergen" / "_abi.py"
+ABI_MODULE = ROOT / "scattergen" / "load" / "_abi.py"
 GENERATED = ROOT / "generated"
 
 
@@ -23,13 +23,13 @@ def abi_module() -> str:
 
     import cffi
 
-    from scattergen.paths import templates
+    from scattergen.common.paths import templates
 
     header = (templates() / "scattergen.h").read_text()
     plain = header.split("/* plain declarations: what cffi reads */")[1].split("/* end of plain declarations */")[0]
     ffi = cffi.FFI()
     ffi.cdef(plain + call_type())
-    ffi.set_source("scattergen._abi", None, compiler_verbose=0)
+    ffi.set_source("scattergen.load._abi", None, compiler_verbose=0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "_abi.py"
         ffi.emit_python_code(str(path))
@@ -45,8 +45,8 @@ def call_type() -> str:
 
 def wanted() -> dict[Path, str]:
     """Return every generated file and its fresh text."""
+    from scattergen.lower.standard import kernels
     from scattergen.render import render
-    from scattergen.standard import kernels
 
     files = {GENERATED / f"{spec}.c": render(spec) for spec in kernels()}
     return {ABI_MODULE: abi_module(), **files}

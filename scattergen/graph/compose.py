@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import accumulated, arrays, direct, dtypes
-from ..arrays import Array
-from ..dtypes import DType
+from ..arguments import arrays
+from ..arguments.arrays import Array
+from ..call import accumulated, direct
+from ..common.record import Record
 from ..errors import DTypeError, ShapeError, SpecError
-from ..record import Record
+from ..operators import dtypes
+from ..operators.dtypes import DType
 from . import steps
 from .targets import Rows, as_index, as_numbers, checked_dim, expanded, number_of_targets, rows
 

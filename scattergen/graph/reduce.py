@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays import Array
+from ..arguments.arrays import Array
 from ..errors import SpecError
 from .compose import How, reduced, reduced_into
 

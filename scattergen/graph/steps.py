@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import accumulated, arrays, direct, dispatch, dtypes, lower
-from ..arrays import Array
-from ..dtypes import DTYPES
-from ..kernel import OPERATIONS
-from ..ops import OPS
+from ..arguments import arrays
+from ..arguments.arrays import Array
+from ..call import accumulated, direct, dispatch
+from ..lower import lower
+from ..lower.kernel import OPERATIONS
+from ..operators import dtypes
+from ..operators.dtypes import DTYPES
+from ..operators.ops import OPS
 from .targets import Rows
 
 _OP = OPS["scatter_elements"]

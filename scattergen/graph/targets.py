@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, holders
-from ..arrays import Array, share_memory
+from ..arguments import holders
+from ..arguments.arrays import Array, share_memory
+from ..common.record import Record
 from ..errors import DTypeError, IndexOutOfBounds, ShapeError
-from ..record import Record
+from ..operators import dtypes
 
 _MOST_NAMED = 8
 """Places that an error names."""

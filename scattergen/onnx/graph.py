@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import onnx
 
-from ..ops import OPS, Op
+from ..operators.ops import OPS, Op
 
 Model: TypeAlias = "onnx.ModelProto | str | PathLike[str] | bytes"
 

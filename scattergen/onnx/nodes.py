@@ -7,10 +7,10 @@ from typing import Any
 
 import onnx
 
-from ..dtypes import DTYPES, OPAQUE, TENSORS, DType
 from ..errors import SpecError
-from ..ops import Inputs, Op
-from ..spec import OpSpec
+from ..operators.dtypes import DTYPES, OPAQUE, TENSORS, DType
+from ..operators.ops import Inputs, Op
+from ..operators.spec import OpSpec
 from .graph import OPERATORS, Model, Place, infer, load, places
 
 _KNOWN_TYPES = set(onnx.TensorProto.DataType.keys())

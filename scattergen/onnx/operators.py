@@ -14,8 +14,8 @@ from onnx.reference.op_run import OpRun
 
 import scattergen
 
-from ..calls import arguments_of
-from ..spec import OpSpec
+from ..call.calls import arguments_of
+from ..operators.spec import OpSpec
 from .graph import OPERATORS, Model, load
 from .repairs import REPAIRS
 

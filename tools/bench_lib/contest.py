@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from scattergen.bench import repeats, timed
+from scattergen.bench.bench import repeats, timed
 
 from . import oracle, peers
 from .workloads import BY_NAME, Row

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from scattergen import config, machine, toolchain
-from scattergen.bench import timed
-from scattergen.workload import Array, Workload
+from scattergen.bench.bench import timed
+from scattergen.bench.workload import Array, Workload
+from scattergen.common import config, machine
+from scattergen.compiler import toolchain
 
 _SOURCE = r"""
 #include <omp.h>

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from scattergen.workload import Workload
+from scattergen.bench.workload import Workload
 
 _STEP = {
     "none": "out[{target}] = updates[{place}]",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scattergen.workload import UFUNCS, Array, Workload
+from scattergen.bench.workload import UFUNCS, Array, Workload
 
 _TOLERANCE = {"float16": 4e-2, "bfloat16": 3e-1, "float32": 2e-4, "float64": 1e-9}
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scattergen import config
-from scattergen.workload import Array, Workload
+from scattergen.bench.workload import Array, Workload
+from scattergen.common import config
 
 from . import limit, numba_loop
 

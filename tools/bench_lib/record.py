@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 import scattergen
-from scattergen import config, machine, toolchain
+from scattergen.common import config, machine
+from scattergen.compiler import toolchain
 from scattergen.errors import ScattergenError
 
 FORMAT = 1

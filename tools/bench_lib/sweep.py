@@ -15,10 +15,10 @@ from itertools import groupby
 from typing import Any
 
 import scattergen
-from scattergen import workload
-from scattergen.bench import align, timed
-from scattergen.explained import explain
-from scattergen.workload import Workload
+from scattergen.bench import workload
+from scattergen.bench.bench import align, timed
+from scattergen.bench.workload import Workload
+from scattergen.call.explained import explain
 
 from . import oracle, record
 from .record import Record

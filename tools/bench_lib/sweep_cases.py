@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from scattergen import dtypes
+from scattergen.bench.workload import Shape
 from scattergen.errors import SpecError
-from scattergen.ops import REDUCTIONS
-from scattergen.spec import OpSpec
-from scattergen.workload import Shape
+from scattergen.operators import dtypes
+from scattergen.operators.ops import REDUCTIONS
+from scattergen.operators.spec import OpSpec
 
 SIBLING = "f32"
 

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from scattergen.bench import repeats, timed
+from scattergen.bench.bench import repeats, timed
 
 PAUSE = 0.01
 """Seconds between turns: threads of the last one may still spin."""

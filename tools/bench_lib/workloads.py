@@ -5,8 +5,8 @@ from __future__ import annotations
 import zlib
 from typing import NamedTuple
 
-from scattergen import workload
-from scattergen.workload import Shape, Workload
+from scattergen.bench import workload
+from scattergen.bench.workload import Shape, Workload
 
 
 class Row(NamedTuple):

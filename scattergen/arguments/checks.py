@@ -1,0 +1,171 @@
+"""What may be wrong with the values of indices: bad ones listed, duplicate targets refused."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import DuplicateTargets, ShapeError, SpecError
+from ..operators import bounds
+from ..operators.ops import OPS
+from . import arrays
+from .arrays import Arguments, Array
+
+DUPLICATES = ("allow", "refuse")
+"""What a call may say of updates that have one target."""
+
+_MOST_CELLS_A_TARGET = 8
+"""Up to so many cells of the result for each target, a table of the cells is quicker than sorting the targets."""
+
+
+def find_bad(indices: Any, shape: Sequence[int], axis: int | None = None, *, limit: int | None = None) -> Array:
+    """Return where values of `indices` are out of bounds: int64 of shape (found, rank of indices), in row-major order.
+
+    Args:
+        indices: int32 or int64.
+        shape: that of the operators' `data`.
+        axis: for `scatter_elements` and `scatter` the dim that all values address; None for `scatter_nd`,
+            whose tuples along the last dim of `indices` address the first dims.
+        limit: the most places to list; None lists all.
+
+    Raises:
+        ShapeError (ValueError), DTypeError (TypeError).
+
+    """
+    op = OPS["scatter_nd" if axis is None else "scatter_elements"]
+    array = arrays.as_indices(indices, op)
+    flat = np.array(bounds.positions(array, addressed(array, shape, axis), limit), np.int64)
+    return np.stack(np.unravel_index(flat, array.shape), axis=-1) if array.ndim else flat.reshape(len(flat), 0)
+
+
+def addressed(indices: Array, shape: Sequence[int], axis: int | None) -> tuple[int, ...]:
+    """Return the sizes of the dims that `indices` address in data of `shape`; raise `ShapeError` where there are none.
+
+    With an axis its size, without one the first sizes of `shape`, as many as the last dim of `indices` is long.
+    """
+    if axis is None:
+        depth = indices.shape[-1] if indices.ndim else len(shape) + 1
+        if depth > len(shape):
+            raise ShapeError(
+                f"indices has shape {indices.shape}, allowed is a last dim of 0 to {len(shape)} components"
+            )
+        return tuple(map(int, shape[:depth]))
+    try:
+        place = operator.index(axis)
+    except TypeError:
+        raise ShapeError(f"axis is {axis!r}, must be a whole number") from None
+    if not -len(shape) <= place < len(shape):
+        raise ShapeError(f"axis is {axis}, allowed is {-len(shape)} to {len(shape) - 1} for rank {len(shape)}")
+    return (int(shape[place]),)
+
+
+def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:
+    """Raise `DuplicateTargets` where two updates have one target and `duplicates` is refuse.
+
+    An index out of bounds is an `IndexOutOfBounds`. The indices are read once: what another thread writes to
+    them meanwhile changes the answer and nothing else.
+    """
+    if duplicates not in DUPLICATES:
+        raise SpecError("duplicates", duplicates, f"one of {', '.join(DUPLICATES)}")
+    if duplicates == "allow" or not arguments.updates.size:
+        return
+    spec, shape = arguments.spec, arguments.data.shape
+    indices = arrays.compact(arguments.indices, np.dtype(np.int64))
+    axis = spec.place if spec.op.addressing == "axis" else None
+    sizes = addressed(indices, shape, axis)
+    bad = bounds.find_out_of_bounds(indices, sizes, str(spec.op))
+    if bad is not None:
+        raise bad
+    targets = _by_tuples(indices, sizes) if axis is None else _along_axis(indices, shape, axis)
+    pair = _first_pair(targets.reshape(-1), math.prod(sizes if axis is None else shape))
+    if pair is None:
+        return
+    one, other = (tuple(map(int, np.unravel_index(flat, targets.shape))) for flat in pair)
+    target = np.unravel_index(int(targets[one]), sizes if axis is None else shape)
+    raise DuplicateTargets(str(spec.op), (one, other), tuple(map(int, target)))
+
+
+def targets(arguments: Arguments) -> Array:
+    """Return the flat place in data of each update, in row-major order; indices have to be in bounds."""
+    if not arguments.updates.size:
+        return np.zeros(0, np.int64)
+    indices = np.array(arguments.indices, np.int64, order="C")
+    return _TARGETS[arguments.spec.op.addressing](indices, arguments).reshape(-1)
+
+
+def _by_tuples(indices: Array, sizes: tuple[int, ...]) -> Array:
+    """Return the flat target of each tuple."""
+    targets = np.zeros(indices.shape[:-1], np.int64)
+    for component, size in enumerate(sizes):
+        targets = targets * size + indices[..., component] % size
+    return targets
+
+
+def _along_axis(indices: Array, shape: tuple[int, ...], axis: int) -> Array:
+    """Return the flat target of each index.
+
+    Lanes along the axis have no target in common. Where the index is the same for all of a dim (stride 0),
+    the first of its lanes stands for all of them.
+    """
+    first = tuple(
+        slice(0, 1) if stride == 0 and dim != axis else slice(None) for dim, stride in enumerate(indices.strides)
+    )
+    indices = indices[first]
+    targets = indices % shape[axis] * math.prod(shape[axis + 1 :])
+    for dim, extent in enumerate(indices.shape):
+        if dim != axis and extent > 1:
+            along = np.arange(extent).reshape(-1, *(1,) * (indices.ndim - dim - 1))
+            targets += along * math.prod(shape[dim + 1 :])
+    return targets
+
+
+def _in_slices(indices: Array, arguments: Arguments) -> Array:
+    """Return the flat target of each update of the slices that tuples name."""
+    depth, shape = arguments.spec.place, arguments.data.shape
+    size = math.prod(shape[depth:])
+    slices: Array = _by_tuples(indices, shape[:depth])[..., None] * size + np.arange(size)
+    return slices
+
+
+def _in_windows(starts: Array, arguments: Arguments) -> Array:
+    """Return the flat target of each update of a window that begins at a start of its entry in the first dim."""
+    written, shape, axis = arguments.updates.shape, arguments.data.shape, arguments.spec.place
+    targets = np.zeros(written, np.int64)
+    for dim, extent in enumerate(written):
+        along, behind = np.arange(extent), (1,) * (len(written) - dim - 1)
+        if dim == axis:
+            along = (starts[:, None] % shape[axis] + along) % shape[axis]
+            along = along.reshape(-1, *(1,) * (axis - 1), extent, *behind)
+        else:
+            along = along.reshape(-1, *behind)
+        targets += along * math.prod(shape[dim + 1 :])
+    return targets
+
+
+_TARGETS: dict[str, Callable[[Array, Arguments], Array]] = {
+    "axis": lambda indices, arguments: _along_axis(indices, arguments.data.shape, arguments.spec.place),
+    "tuples": _in_slices,
+    "window": _in_windows,
+}
+"""Where updates go, for each way of addressing; indices are int64 in C order."""
+
+
+def _first_pair(targets: Array, cells: int) -> tuple[int, int] | None:
+    """Return the first position whose target comes again, and where it does so first; None where none does."""
+    if cells <= _MOST_CELLS_A_TARGET * targets.size:
+        order = np.arange(targets.size)
+        winner = np.empty(cells, np.int64)
+        winner[targets] = order
+        again = targets[winner[targets] != order]
+    else:
+        ordered = np.sort(targets)
+        again = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not again.size:
+        return None
+    first = int(np.argmax(np.isin(targets, again)))
+    one, other = np.flatnonzero(targets == targets[first])[:2].tolist()
+    return one, other

@@ -1,0 +1,1 @@
+"""A user's own shapes, or a model's scatters, against NumPy: `scattergen bench`."""

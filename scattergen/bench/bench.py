@@ -1,0 +1,187 @@
+"""`scattergen bench`: a user's own shapes, or the scatter nodes of a model, against NumPy.
+
+The two take turns in one process, and the median of the rounds counts. ``tools/bench.py`` of a checkout
+compares with more libraries, each in a process of its own.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..call.explained import explain
+from ..errors import ShapeError
+from ..operators.spec import OpSpec
+from . import cache_workload, workload
+from .workload import Array, Workload
+
+if TYPE_CHECKING:
+    import argparse
+
+_MODULES: dict[str, Any] = {"window": cache_workload}
+"""What makes workloads, by the operator's addressing, where it is not `workload`."""
+
+_TURN = 0.02
+"""Seconds of calls in one turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What one workload took; seconds of a call."""
+
+    name: str
+    shapes: str
+    kernel: str
+    threads: int
+    seconds: float
+    least: float
+    numpy_seconds: float
+    gigabytes_a_second: float
+    """Traffic that no implementation can do without, by the time taken."""
+    equal: bool
+    """Whether the result is NumPy's: bit for bit but for signs of zero and NaNs; products of complex numbers nearly."""
+
+
+def repeats(seconds: float) -> int:
+    """Return how many calls of so many seconds make one turn."""
+    return max(1, min(5000, int(_TURN / max(seconds, 1e-7))))
+
+
+def timed(function: Callable[[], Any], count: int) -> float:
+    """Return the mean seconds of `count` calls."""
+    start = perf_counter()
+    for _ in range(count):
+        function()
+    return (perf_counter() - start) / count
+
+
+def measure(work: Workload, rounds: int = 9) -> Measured:
+    """Return what `work` took, by the median of `rounds` turns; its kernel is built before."""
+    found = explain(work.function, *work.inputs, **work.attributes, opset=work.spec.opset)
+    ours, theirs = work.ours(), work.numpy()
+    equal = _equal(ours(), theirs())
+    counts = {function: repeats(min(timed(function, 1) for _ in range(3))) for function in (ours, theirs)}
+    times: dict[Callable[[], Array], list[float]] = {function: [] for function in counts}
+    for _ in range(rounds):
+        for function, count in counts.items():
+            times[function].append(timed(function, count))
+    seconds = statistics.median(times[ours])
+    return Measured(
+        name=work.name,
+        shapes=" ".join("x".join(map(str, array.shape)) for array in (work.data, work.indices)),
+        kernel=found.kernel or "the reference",
+        threads=found.threads,
+        seconds=seconds,
+        least=min(times[ours]),
+        numpy_seconds=statistics.median(times[theirs]),
+        gigabytes_a_second=work.traffic / seconds / 1e9,
+        equal=equal,
+    )
+
+
+def _equal(result: Array, wanted: Array) -> bool:
+    kind = wanted.dtype.kind
+    if kind in "biu":
+        return np.array_equal(result, wanted)
+    if kind != "c":  # bfloat16 is of kind V to NumPy, and compares as well
+        return bool(np.all((result == wanted) | ((result != result) & (wanted != wanted))))
+    return np.allclose(result, wanted, rtol=1e-4, atol=1e-6, equal_nan=True)
+
+
+def of_model(model: str, arrays: str | None = None) -> list[Workload]:
+    """Return a workload for each scatter node of an ONNX file that runs, with the arrays of its first call.
+
+    `arrays` is an ``.npz`` of inputs named ``in/<name>``; without it they are made up, from the declared types.
+    """
+    from .. import onnx  # an optional dependency
+    from ..onnx.graph import OPERATORS, load
+    from ..onnx.inputs import random_inputs
+
+    seen: dict[str, Workload] = {}
+
+    def around(call: onnx.Call) -> Array:
+        name = call.node.name
+        if name not in seen:
+            op = OPERATORS[call.node.op_type]
+            seen[name] = _MODULES.get(op.addressing, workload).of_call(
+                name, op, call.opset, call.attributes, call.arrays
+            )
+        return call()
+
+    proto = load(model)
+    inputs = onnx.load_arrays(arrays)[0] if arrays else random_inputs(proto)
+    onnx.evaluator(proto, around).run(None, inputs)
+    return list(seen.values())
+
+
+_COLUMNS = ("workload", "data indices", "kernel", "threads", "µs", "NumPy µs", "NumPy / ours", "GB/s", "equal")
+
+
+def table(rows: Iterable[Measured]) -> str:
+    """Return the measurements as text for people, columns aligned."""
+    cells: list[tuple[str, ...]] = [_COLUMNS]
+    for row in rows:
+        numbers = (row.seconds * 1e6, row.numpy_seconds * 1e6)
+        cells.append(
+            (row.name, row.shapes, row.kernel, str(row.threads), *(f"{number:,.1f}" for number in numbers),
+             f"{row.numpy_seconds / row.seconds:.1f}", f"{row.gigabytes_a_second:.2f}", "yes" if row.equal else "NO")
+        )  # fmt: skip
+    return "\n".join(align(cells, left=3))
+
+
+def align(rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Return rows of cells as lines: the first `left` columns to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        padded = (
+            cell.ljust(width) if number < left else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        lines.append("  ".join(padded).rstrip())
+    return lines
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Give `parser` the arguments of the command."""
+    styles = "; ".join(f"{name}: {text}" for name, text in workload.STYLES.items())
+    parser.add_argument("subject", help="an operator spec such as scatter_elements_f32_i64_r2a0_add, or an ONNX file")
+    parser.add_argument("--data", type=_shape, metavar="4096x256", help="shape of data, with a spec")
+    shape_of = "shape of indices (of TensorScatter: of update), with a spec"
+    parser.add_argument("--indices", type=_shape, metavar="16384x256", help=shape_of)
+    parser.add_argument("--style", default="random", choices=tuple(workload.STYLES), help=f"of the indices. {styles}")
+    parser.add_argument("--seed", type=int, default=0, help="of the values and indices")
+    parser.add_argument("--io", metavar="FILE.npz", help="inputs of the model, named in/<input>; else they are made up")
+    parser.add_argument("--rounds", type=int, default=9, help="turns of each, of which the median counts")
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Measure what the command line asks for and print the table; return 0, or 1 if a result is not NumPy's."""
+    if chosen.subject.endswith(".onnx"):
+        works = of_model(chosen.subject, chosen.io)
+        if not works:
+            print(f"{chosen.subject}: no scatter node was run", file=sys.stderr)
+    else:
+        spec = OpSpec.parse(chosen.subject)
+        if chosen.data is None or chosen.indices is None:
+            raise ShapeError(f"{spec}: give the shapes, --data 4096x256 --indices 16384x256")
+        module = _MODULES.get(spec.op.addressing, workload)
+        works = [module.make(spec, chosen.data, chosen.indices, chosen.style, seed=chosen.seed)]
+    rows = [measure(work, max(1, chosen.rounds)) for work in works]
+    print(table(rows))
+    return 0 if all(row.equal for row in rows) else 1
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    import argparse
+
+    try:
+        return tuple(int(part) for part in text.split("x"))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no shape; write 4096x256") from None

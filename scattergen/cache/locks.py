@@ -1,0 +1,94 @@
+"""A lock between processes that saves work and decides nothing: who cannot have it goes on without."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from ..common import log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_POLL = 0.01
+_PATIENCE = 3.0
+"""Seconds of waiting after which the log says what for."""
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _try(descriptor: int) -> None:
+        # Not lockf: its locks belong to the process and would not keep two threads apart.
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+_held: set[int] = set()
+
+
+def _close_copies() -> None:
+    # A forked child holds a copy of its parent's descriptor; the lock would live until the child ends.
+    for descriptor in _held:
+        with suppress(OSError):
+            os.close(descriptor)
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_copies)
+
+
+@contextmanager
+def advice(path: Path, *, timeout: float, what: str) -> Iterator[bool]:
+    """Hold the lock file `path` inside of the block; yield whether we have it.
+
+    The operating system frees it when its holder ends, however that ends. The file stays: deleting it
+    would let two processes hold two files of one name. A file system without locks, or a wait of more
+    than `timeout` seconds for `what`, yields False.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except OSError:
+        yield False
+        return
+    _held.add(descriptor)
+    mine = os.getpid()
+    try:
+        yield _wait(descriptor, path, timeout, what)
+    finally:
+        if os.getpid() == mine:
+            _held.discard(descriptor)
+            os.close(descriptor)
+
+
+def _wait(descriptor: int, path: Path, timeout: float, what: str) -> bool:
+    began = time.monotonic()
+    told = False
+    while True:
+        try:
+            _try(descriptor)
+            return True
+        except (BlockingIOError, PermissionError):
+            pass
+        except OSError:
+            return False
+        waited = time.monotonic() - began
+        if waited > timeout:
+            log.debug("waited %.0f s for %s; building it as well", waited, what)
+            return False
+        if waited > _PATIENCE and not told:
+            told = True
+            log.warning(
+                "process %d waits up to %.0f s for another one that builds %s (lock %s)",
+                os.getpid(), timeout, what, path,
+            )  # fmt: skip
+        time.sleep(_POLL)

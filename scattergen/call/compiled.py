@@ -1,0 +1,157 @@
+"""`compile`: operator specs → their kernels, built, and callables that take such arrays alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arguments import arrays
+from ..arguments.arrays import Arguments
+from ..common import machine
+from ..common.progress import Done
+from ..common.record import Record
+from ..errors import DTypeError, ShapeError, SpecError
+from ..load import caller, supply
+from ..lower import lower
+from ..lower.kernel import KernelSpec
+from ..operators.spec import OpSpec
+from . import dispatch, fast
+from .bound import Bound
+
+
+class Variant(Record):
+    """One of the kernels that calls of a spec may need."""
+
+    spec: KernelSpec
+    source: str
+    """The C text that was compiled."""
+    library: Path
+    address: int
+    """Address of the C function `run`, for code that calls it by pointer; see templates/scattergen.h."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """The compiled form of an operator spec: call it with arrays of that rank and those types."""
+
+    spec: OpSpec
+    variants: tuple[Variant, ...]
+
+    def __call__(
+        self, data: Any, indices: Any, updates: Any, *, out: Any = None, threads: int | None = None
+    ) -> np.ndarray[Any, Any]:
+        """Return what the operator gives; arguments and exceptions are those of `scatter_elements` and `scatter_nd`."""
+        result = fast.recall(data, indices, updates, out, self.spec, threads)
+        if result is not None:
+            return result
+        plain = type(data) is type(indices) is type(updates) is np.ndarray
+        keep = fast.keeper(self.spec, threads) if plain else None
+        return dispatch.execute(self._prepare(data, indices, updates, out), threads, keep)
+
+    def bind(self, data: Any, indices: Any, updates: Any, out: Any = None, *, threads: int | None = None) -> Bound:
+        """Return the call bound to its arrays, to be run in a loop; without `out` one is made."""
+        return Bound(self._prepare(data, indices, updates, out), threads)
+
+    def _prepare(self, data: Any, indices: Any, updates: Any, out: Any) -> Arguments:
+        spec = self.spec
+        place = spec.place if spec.op.place.field == "axis" else None
+        names = spec.op.inputs
+        data = arrays.as_array(data, names.data, spec.op)
+        if data.ndim != spec.rank:
+            raise ShapeError(f"{spec}: {names.data} has rank {data.ndim}, must have {spec.rank}")
+        arguments = arrays.prepare(spec.op, spec.opset, place, spec.reduction, data, indices, updates, out, spec.mode)
+        found = arguments.spec
+        if (found.dtype, found.index) != (spec.dtype, spec.index):
+            raise DTypeError(f"{spec}: {names.data} is {found.dtype} and {names.indices} {found.index}")
+        if found.place != spec.place:
+            raise ShapeError(f"{spec}: indices.shape[-1] is {found.place}, must be {spec.place}")
+        return arguments
+
+    def variant(self, form: str) -> Variant:
+        """Return the kernel of a loop form (``rows``); raise `SpecError` if this spec never needs it."""
+        found = [variant for variant in self.variants if variant.spec.form.name == form]
+        if not found:
+            forms = ", ".join(variant.spec.form.name for variant in self.variants)
+            raise SpecError("form", form, f"one of {forms} for {self}")
+        return found[0]
+
+    def __str__(self) -> str:
+        return str(self.spec)
+
+    def __reduce__(self) -> tuple[Callable[[str], Kernel], tuple[str]]:
+        # Addresses are of this process; another one finds the kernels by their spec.
+        return compile, (str(self.spec),)
+
+
+class CacheKernel(Kernel):
+    """The compiled form of a TensorScatter, whose arguments have another order."""
+
+    __slots__ = ()
+
+    def __call__(
+        self, past_cache: Any, update: Any, write_indices: Any = None, *, out: Any = None, threads: int | None = None
+    ) -> np.ndarray[Any, Any]:
+        """Return what `tensor_scatter` gives; arguments and exceptions are those of it."""
+        return super().__call__(past_cache, write_indices, update, out=out, threads=threads)
+
+    def bind(
+        self, past_cache: Any, update: Any, write_indices: Any = None, out: Any = None, *, threads: int | None = None
+    ) -> Bound:
+        """Return the call bound to its arrays, to be run in a loop; without `out` one is made."""
+        return super().bind(past_cache, write_indices, update, out, threads=threads)
+
+
+_KERNELS: dict[str, type[Kernel]] = {"window": CacheKernel}
+"""The class of kernels, by the operator's addressing, where it is another one."""
+
+
+def compile(spec: OpSpec | str) -> Kernel:
+    """Return the kernels of `spec` (an `OpSpec` or its text), building those that nobody has yet.
+
+    Raises:
+        SpecError: the text names no operator spec.
+        CompilerNotFound, CompileError, KernelUnavailable: a kernel cannot be had.
+
+    """
+    return compile_all([spec])[0]
+
+
+def compile_all(
+    specs: Iterable[OpSpec | str], *, jobs: int | None = None, on_done: Callable[[Done], object] | None = None
+) -> list[Kernel]:
+    """Return the kernels of `specs` in their order, those that nobody has yet built side by side.
+
+    A server calls this when it starts, so that no later call waits for a compiler. `jobs` is how many
+    compilers run at a time, by default as many as there are cores to use. `on_done` is called in this
+    thread for every kernel that is there. Raises as `compile` does, once the compilers that run have ended.
+    """
+    from concurrent.futures import ThreadPoolExecutor, as_completed  # imports logging: not for `import scattergen`
+
+    asked = [OpSpec.parse(spec) if isinstance(spec, str) else spec for spec in specs]
+    needed = {spec: lower.variants(spec) for spec in asked}
+    kernels = dict.fromkeys(kernel for variants in needed.values() for kernel in variants)
+    caller.make()
+    with ThreadPoolExecutor(jobs or machine.usable_cores()) as pool:
+        work = [pool.submit(supply.ready, kernel) for kernel in kernels]
+        try:
+            for number, future in enumerate(as_completed(work), 1):
+                ready = future.result()
+                if on_done:
+                    on_done(Done(str(ready.spec), ready.origin, ready.seconds, number, len(work)))
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    variants = {kernel: _variant(supply.ready(kernel)) for kernel in kernels}
+    return [
+        _KERNELS.get(spec.op.addressing, Kernel)(spec, tuple(variants[kernel] for kernel in needed[spec]))
+        for spec in asked
+    ]
+
+
+def _variant(ready: supply.Ready) -> Variant:
+    source = Path(ready.source).read_text(encoding="utf-8")
+    return Variant(ready.spec, source, Path(ready.library), ready.loaded.address)

@@ -1,0 +1,94 @@
+"""What a call would run, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..arguments.arrays import Arguments
+from ..common.record import Record
+from ..lower.kernel import FORMS
+from . import dispatch
+from .calls import arguments_of
+
+PYTHON = "python"
+"""What stands in place of a form and of a source where strings are combined, which no kernel does."""
+
+_WITHOUT_KERNEL = {
+    "reference": "the reference: no kernel could be had",
+    PYTHON: "none: strings are Python's to combine",
+}
+
+
+class Explanation(Record):
+    """How a call is served; ``str()`` of it is the text for people."""
+
+    spec: str
+    """The operator on these arrays, as an `OpSpec` text."""
+    form: str
+    """The loop form that the shapes and strides lower to."""
+    kernel: str | None
+    """The kernel that answers; None where the reference does."""
+    source: str
+    """Where this process has the kernel from: built, cache, ahead-of-time; or reference; or python, for strings."""
+    threads: int
+    layout: tuple[int, ...]
+    """The numbers that the kernel is given, as its source lists them."""
+    copies: tuple[str, ...]
+    """Copies made on top of the result itself."""
+    moved: str = ""
+    """How elements of a type that C has not are moved; empty for numbers."""
+
+    def __str__(self) -> str:
+        answer = f"{self.kernel} ({self.source})" if self.kernel else _WITHOUT_KERNEL[self.source]
+        return "\n".join(
+            (
+                f"{self.spec}",
+                f"  form     {self.form}: {_summary(self.form)}",
+                f"  kernel   {answer}",
+                f"  threads  {self.threads}",
+                f"  layout   {', '.join(map(str, self.layout))}",
+                f"  copies   {'; '.join(self.copies) or 'none'}",
+                *([f"  moved    {self.moved}"] if self.moved else []),
+            )
+        )
+
+
+def _summary(form: str) -> str:
+    return FORMS[form].summary if form in FORMS else "old values and updates combined in order, target by target"
+
+
+def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanation:
+    """Return what ``function(*args, **kwargs)`` would run, without running it.
+
+    `function` is one of scattergen's operators. The kernel is made ready (built, if it has to be);
+    arguments are checked as in the call, except for the values of `indices`.
+    """
+    return explain_arguments(*arguments_of("explain", function, *args, **kwargs))
+
+
+def explain_arguments(arguments: Arguments, threads: int | None) -> Explanation:
+    """Return what checked arguments would run."""
+    spec, moved = str(arguments.spec), ""
+    if arguments.foreign:
+        from ..arguments import moving
+
+        lowered = moving.lowered(arguments)
+        if lowered is None:
+            return Explanation(spec, PYTHON, None, PYTHON, 1, (), tuple(arguments.copies))
+        arguments, moved = lowered.arguments, lowered.text()
+    if arguments.accumulates:
+        from . import accumulated
+
+        arguments = accumulated.first_part(arguments, threads)
+    plan, arguments = dispatch.planned(arguments, threads)
+    return Explanation(
+        spec=spec,
+        form=plan.form,
+        kernel=str(plan.kernel) if plan.ready else None,
+        source=plan.ready.origin if plan.ready else "reference",
+        threads=plan.threads,
+        layout=plan.layout,
+        copies=tuple(arguments.copies),
+        moved=moved,
+    )

@@ -1,0 +1,211 @@
+"""`prepare`: indices that are checked and put in order once, then applied to many data and updates.
+
+A plan keeps indices of its own: kernels may then skip the check that comes before the first write, and
+what a caller does to the array later changes nothing. On the way they take the least memory that holds
+them: int32 where the sizes allow, wrapped to be positive, packed, and once where they repeat along a dim
+(as do those that were expanded), so that a slice is moved in place of single elements.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..arguments import arrays
+from ..arguments.arrays import Array
+from ..arguments.checks import addressed
+from ..errors import ShapeError
+from ..load.loader import Call
+from ..operators import bounds
+from ..operators.ops import OPS, Op
+from . import dispatch, fast
+
+_MOST_NARROW = 2**31
+"""The sizes whose indices all fit int32."""
+
+_MOST_KEPT = 64
+"""Kinds of arrays that a `Prepared` knows; when there are more, all are forgotten and made again as they come."""
+
+
+class Prepared:
+    """Checked indices; call it with data and updates. Read-only, and good for any number of threads at once."""
+
+    __slots__ = (
+        "__weakref__",
+        "_indices",
+        "_kept",
+        "_op",
+        "_opset",
+        "_place",
+        "_recent",
+        "_reduction",
+        "_shape",
+        "_threads",
+        "_unique",
+    )
+
+    def __init__(
+        self,
+        op: Op,
+        opset: int,
+        place: int | None,
+        reduction: str,
+        indices: Array,
+        shape: tuple[int, ...],
+        threads: int | None,
+        unique: bool,
+    ) -> None:
+        self._op, self._opset, self._place, self._indices = op, opset, place, indices
+        self._threads, self._unique = threads, unique
+        self.forget()
+        self._reduction, self._shape = reduction, shape
+        dispatch.depend(self)
+
+    def forget(self) -> None:
+        """Drop what depends on the number of threads; it is made again by the next call."""
+        self._kept: dict[tuple[Any, ...], fast.Fast] = {}
+        """All that makes calls alike → what serves them."""
+        self._recent: list[fast.Fast] = [_nobody] * 3
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of every `data`."""
+        return self._shape
+
+    @property
+    def reduction(self) -> str:
+        """How updates are combined with what is there."""
+        return self._reduction
+
+    @property
+    def indices(self) -> Array:
+        """The indices as they are kept: none is negative, and they cannot be written."""
+        view = self._indices.view()
+        view.flags.writeable = False
+        return view
+
+    def __call__(self, data: Any, updates: Any, out: Any = None) -> Array:
+        """Return what the operator gives for these indices; `out` takes the result and may be `data` itself.
+
+        Any type of elements will do. Raise `ShapeError` (ValueError) or `DTypeError` (TypeError).
+        """
+        result = self._recent[_kind(data, out)](data, self._indices, updates, out)
+        return self._run(data, updates, out) if result is None else result
+
+    def _run(self, data: Any, updates: Any, out: Any) -> Array:
+        plain = type(data) is type(updates) is np.ndarray
+        if plain:
+            key = fast.key(data, self._indices, updates, out)
+            served = self._kept.get(key)
+            result = served(data, self._indices, updates, out) if served else None
+            if served and result is not None:
+                self._guess(served, data, out)
+                if self._kept.get(key) is not served:  # dropped while it ran
+                    self.forget()
+                return result
+        arguments = arrays.prepare(
+            self._op, self._opset, self._place, self._reduction, data, self._indices, updates, out
+        )
+        if arguments.data.shape != self._shape:
+            raise ShapeError(f"{self._op}: data has shape {arguments.data.shape}, was prepared for {self._shape}")
+        arguments.checked, arguments.unique = True, self._unique
+        result = dispatch.execute(arguments, self._threads, self._keep if plain else None, same_indices=True)
+        return result if out is None else out
+
+    def _keep(self, call: Call, data: Array, indices: Array, updates: Array, out: Array | None) -> None:
+        served = fast.serving(call, call.pointer, data, indices, updates, out)
+        if served is None:
+            return
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        self._kept[fast.key(data, indices, updates, out)] = served
+        self._guess(served, data, out)
+
+    def _guess(self, served: fast.Fast, data: Any, out: Any) -> None:
+        if fast.looks(served):
+            self._recent[_kind(data, out)] = served
+
+
+def _kind(data: Any, out: Any) -> int:
+    return 0 if out is None else 1 if out is data else 2
+
+
+def _nobody(*_: Any) -> None:
+    """Serve no call."""
+
+
+def prepare(
+    indices: Any,
+    data_shape: Sequence[int],
+    axis: int | None = None,
+    reduction: str = "none",
+    *,
+    opset: int = 18,
+    threads: int | None = None,
+    unique: bool = False,
+) -> Prepared:
+    """Return indices that are checked for data of a shape, once: call it with `data` and `updates`, many times.
+
+    Args:
+        indices: int32 or int64; copied, so that later writes to it change nothing.
+        data_shape: the shape of every `data` to come.
+        axis: that of `scatter_elements`; None for `scatter_nd`, whose tuples lie along the last dim.
+        reduction: one of none, add, mul, max, min.
+        opset: the ONNX opset whose rules hold.
+        threads: most threads of a call; results do not depend on it.
+        unique: a promise that no two updates have one target.
+
+    Raises:
+        IndexOutOfBounds (IndexError), ShapeError and SpecError (ValueError), DTypeError (TypeError).
+
+    """
+    op = OPS["scatter_nd" if axis is None else "scatter_elements"]
+    given, shape = arrays.as_indices(indices, op), tuple(map(operator.index, data_shape))
+    _refuse_misfits(op, opset, axis, reduction, given, shape)
+    sizes = addressed(given, shape, axis)
+    kept = _private(given, None if axis is None else axis % len(shape))
+    bad = bounds.find_out_of_bounds(kept, sizes, str(op))
+    if bad is not None:
+        raise bad
+    return Prepared(op, opset, axis, reduction, _lean(kept, sizes), shape, threads, unique)
+
+
+def _refuse_misfits(
+    op: Op, opset: int, axis: int | None, reduction: str, indices: Array, shape: tuple[int, ...]
+) -> None:
+    """Raise what a call on arrays of these shapes raises; they are of one byte, whatever their shape."""
+    if any(size < 0 for size in shape):
+        raise ShapeError(f"{op}: data_shape is {shape}, allowed are sizes of 0 or more")
+    byte = np.zeros((), np.uint8)
+    updates = (
+        indices.shape if axis is not None or not indices.ndim else (*indices.shape[:-1], *shape[indices.shape[-1] :])
+    )
+    arrays.prepare(
+        op, opset, axis, reduction, np.broadcast_to(byte, shape), indices, np.broadcast_to(byte, updates), None
+    )
+
+
+def _private(indices: Array, axis: int | None) -> Array:
+    """Return a packed copy; dims off the axis along which indices repeat have stride 0."""
+    copy = arrays.compact(indices, indices.dtype.newbyteorder("="))
+    if axis is None:
+        return copy
+    lean = copy
+    for dim in range(copy.ndim - 1, -1, -1):
+        if dim != axis and lean.shape[dim] > 1:
+            first = lean[(slice(None),) * dim + (slice(0, 1),)]
+            if lean.strides[dim] == 0 or (lean == first).all():
+                lean = first
+    return np.broadcast_to(np.array(lean, order="C"), copy.shape)
+
+
+def _lean(indices: Array, sizes: tuple[int, ...]) -> Array:
+    """Return checked indices, none of them negative, in the least type that holds them."""
+    narrow = all(size <= _MOST_NARROW for size in sizes)
+    once = indices[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in indices.strides)]
+    size = np.array(sizes, np.int64) if len(sizes) != 1 else np.int64(sizes[0])
+    wrapped = np.where(once < 0, once + size, once).astype(np.int32 if narrow else np.int64)
+    return np.broadcast_to(wrapped, indices.shape)

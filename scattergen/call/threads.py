@@ -1,0 +1,60 @@
+"""How many threads a call may take: what the call says, else the process, else the environment, else the cores.
+
+A forked child is serial: OpenMP's threads do not live through a fork, and entering a parallel region
+there hangs.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+
+from ..common import config, machine
+from ..errors import SettingError
+
+MOST = 256
+"""Threads that a call gets at most, whatever it asks for: libgomp ends a process where it cannot make them."""
+
+_number: int | None = None
+_forked = False
+
+
+def get_num_threads() -> int:
+    """Return how many threads a call takes at most when it does not say itself."""
+    if _forked:
+        return 1
+    return _number or config.settings().num_threads or machine.usable_cores()
+
+
+def set_number(number: int) -> None:
+    """Set what `get_num_threads` returns, in this process; 0 goes back to the setting or the cores."""
+    global _number
+    _number = _whole(number, least=0) or None
+
+
+def most(threads: int | None) -> int:
+    """Return how many threads a call may take that asks for `threads`; None asks for the default."""
+    if threads is None:
+        return get_num_threads()
+    number = _whole(threads, least=1)
+    return 1 if _forked else min(number, MOST)
+
+
+def _whole(number: object, *, least: int) -> int:
+    try:
+        whole = operator.index(number)  # type: ignore[arg-type]
+    except TypeError:
+        whole = -1
+    if whole < least:
+        raise SettingError(f"threads={number!r}: allowed is a whole number, {least} or more")
+    return whole
+
+
+def become_serial() -> None:
+    """Use one thread from now on, whatever is asked for."""
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=become_serial)

@@ -1,0 +1,259 @@
+"""The C compiler: find it, identify it, run it, tell its failure.
+
+Nothing here knows of kernels or of the store.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from ..common.config import Settings
+from ..common.record import Record
+from ..errors import CompileError, CompilerNotFound, SettingError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_CANDIDATES = ("cc", "gcc", "clang")
+
+_KERNEL_FLAGS = (
+    "-std=c11", "-O3", "-fwrapv", "-ffp-contract=off", "-fno-math-errno",
+    "-fPIC", "-shared", "-fvisibility=hidden", "-pipe",
+)  # fmt: skip
+
+_OF_THE_PROCESS = ("memmove", "memset", "__memmove_chk", "__memcpy_chk", "__memset_chk", "__stack_chk_fail")
+"""What kernels, as compilers are set up to harden them, want of the C library; every process that loads one has it.
+
+memcpy is not among them: by its name alone, GNU's library gives an old and slow one. The header calls it otherwise."""
+
+_BARE = (
+    "-DSCATTERGEN_BARE",
+    "-nostdlib",
+    "-Wl," + ",".join(f"--ignore-unresolved-symbol={name}" for name in _OF_THE_PROCESS),
+)
+"""Flags of a link that reads no library but OpenMP's: the others take the linker three quarters of its time."""
+
+_MODULE_FLAGS = ("-O2", "-fwrapv", "-fPIC", "-shared", "-fvisibility=hidden")
+
+_FAST_MATH = "NaN, infinities, -0.0 and the order of sums would no longer be what the operators promise"
+_OVERFLOW = "integers would no longer wrap"
+
+_REFUSED = {
+    "-ffast-math": _FAST_MATH,
+    "-Ofast": f"it means -ffast-math, and {_FAST_MATH}",
+    "-funsafe-math-optimizations": _FAST_MATH,
+    "-ffinite-math-only": _FAST_MATH,
+    "-fassociative-math": _FAST_MATH,
+    "-freciprocal-math": _FAST_MATH,
+    "-fno-signed-zeros": _FAST_MATH,
+    "-ffp-model=fast": _FAST_MATH,
+    "-ffp-contract=fast": "fused multiply-adds round differently",
+    "-ffp-contract=on": "fused multiply-adds round differently",
+    "-mdaz-ftz": "subnormals would be lost, in the whole process",
+    "-fno-wrapv": _OVERFLOW,
+    "-fstrict-overflow": _OVERFLOW,
+    "-ftrapv": _OVERFLOW,
+}
+"""Flags of users that change results, with the reason to give."""
+
+
+class Compiler(Record):
+    """A C compiler that is there.
+
+    ``command`` is what to run, words of the user's included; ``path`` the resolved binary; ``identity``
+    changes when the command or any program that it names does.
+    """
+
+    command: tuple[str, ...]
+    path: str
+    identity: str
+
+    @property
+    def is_zig(self) -> bool:
+        """Whether it is ``zig cc``, which names CPUs in its own way and keeps caches of its own."""
+        return any(os.path.splitext(os.path.basename(word))[0] in ("zig", "ziglang") for word in self.command)
+
+    def spell(self, flags: tuple[str, ...]) -> tuple[str, ...]:
+        """Return `flags` as this compiler writes them."""
+        if not self.is_zig:
+            return flags
+        # zig takes the host's CPU where nothing is said, so every build says one.
+        chosen = [flag for flag in flags if flag.startswith("-march=")] or ["-march=baseline"]
+        rest = tuple(flag for flag in flags if not flag.startswith("-march="))
+        return (*rest, "-mcpu=" + chosen[-1].partition("=")[2].replace("-", "_"))
+
+
+def find(settings: Settings) -> Compiler:
+    """Return the compiler to use: the one that is set, else cc, gcc or clang, else the ziglang package.
+
+    A compiler that is set and not there is an error: another one in its place would be a surprise.
+    Raises `CompilerNotFound`.
+    """
+    if settings.cc:
+        return _named(_words(settings.cc, "SCATTERGEN_CC (or CC)"), settings.cc)
+    for name in _CANDIDATES:
+        found = _which(name)
+        if found:
+            return _compiler((found,))
+    zig = _zig()
+    if zig:
+        return _compiler((zig, "cc"))
+    raise CompilerNotFound(
+        f"no C compiler. Looked for: SCATTERGEN_CC and CC (not set); {', '.join(_CANDIDATES)} on PATH"
+        f" ({os.environ.get('PATH', '') or 'empty'}); the ziglang package of this Python.{_WAYS_OUT}"
+    )
+
+
+_WAYS_OUT = """
+  - install a compiler (apt install gcc; dnf install gcc; xcode-select --install), or
+  - pip install scattergen[compiler], which brings one as a Python package, or
+  - build the kernels ahead of time on a machine that has one, and set SCATTERGEN_AOT_PATH."""
+
+
+def _named(words: list[str], text: str) -> Compiler:
+    _refuse(words, "SCATTERGEN_CC (or CC)")
+    found = _which(words[0]) if words else ""
+    if not found:
+        raise CompilerNotFound(
+            f"no C compiler: SCATTERGEN_CC (or CC) is {text!r}, and {words[0] if words else text!r} is no"
+            f" program on PATH ({os.environ.get('PATH', '') or 'empty'}).\n"
+            f"  - unset it, to have {', '.join(_CANDIDATES)} and the ziglang package tried, or{_WAYS_OUT}"
+        )
+    # We run in another directory, so paths that the user gave from here are made absolute.
+    rest = [os.path.abspath(word) if os.sep in word and os.path.exists(word) else word for word in words[1:]]
+    return _compiler((found, *rest))
+
+
+def _compiler(command: tuple[str, ...]) -> Compiler:
+    parts, path = list(command), ""
+    for word in command:
+        program = "" if word.startswith("-") else _which(word)
+        if program:
+            # The name counts as well as the file: ccache and some clangs act by the name they are called by.
+            status, real = os.stat(program), os.path.realpath(program)
+            parts.append(f"{program} {real} {status.st_size} {status.st_mtime_ns}")
+            path = path or real
+    return Compiler(command=command, path=path or os.path.realpath(command[0]), identity="\n".join(parts))
+
+
+def _which(name: str) -> str:
+    # shutil.which does the same, at 6 ms of imports on the way to every first hit.
+    suffix = ".exe" if sys.platform == "win32" and not name.endswith(".exe") else ""
+    folders = [""] if os.path.dirname(name) else os.environ.get("PATH", "").split(os.pathsep)
+    for folder in folders:
+        path = os.path.abspath(os.path.join(folder, name + suffix))
+        if (folder or os.path.dirname(name)) and os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return ""
+
+
+def _zig() -> str:
+    import importlib.util
+
+    package = importlib.util.find_spec("ziglang")
+    for folder in (package and package.submodule_search_locations) or ():
+        found = _which(os.path.join(folder, "zig"))
+        if found:
+            return found
+    return ""
+
+
+def _words(text: str, variable: str) -> list[str]:
+    if not text:
+        return []
+    import shlex
+
+    try:
+        return shlex.split(text)
+    except ValueError as problem:
+        raise SettingError(f"{variable}={text!r}: {problem}") from None
+
+
+def _refuse(words: list[str], variable: str) -> None:
+    for word in words:
+        if word in _REFUSED:
+            raise SettingError(f"{variable}: {word} is refused: {_REFUSED[word]}. Take it out.")
+
+
+def _user_flags(settings: Settings) -> tuple[str, ...]:
+    words = _words(settings.cflags, "SCATTERGEN_CFLAGS")
+    _refuse(words, "SCATTERGEN_CFLAGS")
+    return tuple(words)
+
+
+def flags(
+    settings: Settings, *, openmp: bool, native: bool = True, bare: bool = False, optimize: bool = True
+) -> tuple[str, ...]:
+    """Return the flags of a kernel's build, in gcc's spelling.
+
+    ``native=False`` leaves ``-march=native`` out, for a compiler that refuses it; a level that the
+    settings name always stays. ``bare=True`` is for a library that a process with a C library loads, such as
+    Python: it is linked sooner, and not every linker can. ``optimize=False`` is for who waits for the library,
+    whatever level the settings ask for. Raises `SettingError` for flags that would change results.
+    """
+    cpu = () if settings.cpu == "native" and not native else (f"-march={settings.cpu}",)
+    parallel = ("-fopenmp",) if openmp else ()
+    # Some compilers take -fopenmp and have no runtime for it: let the link fail, not the load.
+    whole = ("-Wl,-z,defs",) if sys.platform == "linux" else ()
+    few = _BARE if bare and sys.platform == "linux" else ()
+    late = () if optimize else ("-O0",)
+    return (*_KERNEL_FLAGS, *cpu, *parallel, *whole, *few, *_user_flags(settings), *late)
+
+
+def module_flags(settings: Settings) -> tuple[str, ...]:
+    """Return the flags of a Python extension module's build; Python's own symbols are found at load."""
+    late = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()
+    return (*_MODULE_FLAGS, *late, *_user_flags(settings))
+
+
+def compile_library(
+    compiler: Compiler,
+    source: Path,
+    library: Path,
+    flags: tuple[str, ...],
+    *,
+    spec: str,
+    timeout: float,
+    scratch: Path | None = None,
+) -> float:
+    """Compile `source` to the shared library `library`, and return the seconds that took.
+
+    Runs in the folder of `source`, which must be private, and leaves nothing there but the library.
+    `scratch` is a folder where the compiler may keep what later runs can use. `timeout` is in seconds, 0
+    is no limit. Raises `CompileError` with what the compiler said.
+    """
+    import shutil
+
+    from ..common import process
+
+    began = time.perf_counter()
+    private = source.parent
+    target = library.name if library.parent == private else str(library.absolute())
+    command = command_line(compiler, source.name, target, flags)
+    work = private / ".compiler"
+    work.mkdir(exist_ok=True)
+    try:
+        ended = process.run(command, private, _environment(work, scratch or work), timeout)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    name = os.path.basename(command[0])
+    if ended.failure:
+        raise CompileError(spec, command, ended.output, source, f"{name} {ended.failure}", ended.said_no)
+    if not library.is_file():
+        raise CompileError(spec, command, ended.output, source, f"{name} ended well, but wrote no library")
+    return time.perf_counter() - began
+
+
+def command_line(compiler: Compiler, source: str, library: str, flags: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of the command; the source stands first so that ``-l`` flags find its symbols."""
+    return (*compiler.command, source, *compiler.spell(flags), "-o", library)
+
+
+def _environment(work: Path, scratch: Path) -> dict[str, str]:
+    given = {"ZIG_GLOBAL_CACHE_DIR": str(scratch), **os.environ}
+    temporary = dict.fromkeys(("TMPDIR", "TMP", "TEMP", "ZIG_LOCAL_CACHE_DIR"), str(work))
+    # Messages in one language, for people who read other people's reports.
+    return {**given, **temporary, "LC_ALL": "C"}

@@ -1,0 +1,1 @@
+"""The gradients of every operator, composed of walks over its updates."""

@@ -1,0 +1,230 @@
+"""`gradients`: what a scatter hands back to its inputs of the gradient of its result.
+
+Composed of walks over the updates (`backward.py`). With g the gradient of the result y, and t the target of update i:
+
+    none      the last update of t has g[t], others 0: in reverse, each takes what is there and leaves 0
+    add       each update has g[t]
+    mul       (g[t] * updates after i, the last first) * (data[t] * updates before i): two walks that multiply
+    max, min  g[t] / n if it equals y[t], else 0, where n counts all that do, `data` included: a walk before
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..arguments import addressing, arrays
+from ..arguments.arrays import Arguments, Array
+from ..call import direct, dispatch
+from ..call.calls import arguments_of
+from ..common.record import Record
+from ..errors import DTypeError, ShapeError, SpecError
+from ..operators import dtypes, reference
+from ..operators.ops import OPS
+from .backward import NoKernel, Walk
+
+_KINDS = ("half", "float", "complex")
+
+_ZERO = bytes(16)
+"""What an array of zeros of any type reads, all of whose strides are 0. (`np.broadcast_to` is slow to make one.)"""
+
+MOST_TIES = (1 << 31) - 2
+"""Updates whose ties, with that of `data`, can be counted in 32 bits."""
+
+
+class Gradients(Record):
+    """The gradients of a call's inputs, each a C-ordered array of the input's shape and type."""
+
+    data: Array
+    updates: Array
+
+
+class _Inputs(Record):
+    """What a gradient is computed from, C-contiguous and native; halves as float32 where there is arithmetic."""
+
+    walk: Walk
+    grad: Array
+    data: Array
+    updates: Array
+    """Of both only the shapes where updates replace or are added."""
+    result: Array | None
+    """None but for max and min."""
+
+
+def gradients(function: Callable[..., Any], grad: Any, /, *args: Any, result: Any = None, **kwargs: Any) -> Gradients:
+    """Return the gradients of the data and of the updates in ``function(*args, **kwargs)``.
+
+    Args:
+        function: one of scattergen's operators.
+        grad: the gradient of the result, of the shape and type of the data.
+        *args: the arguments of the call, on floats, halves or complex numbers. Where updates replace or are added, the
+            values of data and updates do not count.
+        result: what the call returned; without it, max and min compute it again.
+        **kwargs: the other arguments of the call.
+
+    Where updates replace, only those that were not overwritten have a gradient. A factor's is the product of the
+    others, never a quotient. That of a maximum or minimum is shared evenly by all that equal it. Those of products and
+    extremes of halves are computed in float32 and rounded once. Complex factors count by their conjugates, as torch
+    has it. The number of threads changes no bit. Only first derivatives are given.
+
+    Raises:
+        IndexOutOfBounds (IndexError), ShapeError and SpecError (ValueError), DTypeError (TypeError).
+
+    """
+    arguments, threads = arguments_of("gradients", function, *args, **kwargs)
+    spec, names = arguments.spec, arguments.spec.op.inputs
+    if arguments.out is not None:
+        raise SpecError("out", "an array", "None in gradients, which returns new arrays")
+    if arguments.foreign or spec.dtype.kind not in _KINDS:
+        raise DTypeError(
+            f"{spec.op}: {names.data} is {arguments.data.dtype}, gradients are of floats and complex numbers"
+        )
+    grad = _like_data(grad, "grad", arguments)
+    if result is not None:
+        result = _like_data(result, "result", arguments)
+    if spec.op.addressing == "window":
+        _refuse_bad_indices(arguments)
+        arguments = _by_positions(arguments)
+    return _gradients(arguments, grad, result, threads)
+
+
+def _refuse_bad_indices(arguments: Arguments) -> None:
+    error = addressing.out_of_bounds(arguments)
+    if error is not None:
+        raise error
+
+
+def _like_data(value: Any, name: str, arguments: Arguments) -> Array:
+    data, op = arguments.data, arguments.spec.op
+    array = arrays.like_data(value, name, data, op, [])
+    if array.shape != data.shape:
+        raise ShapeError(f"{op}: {name} has shape {array.shape}, must have that of {op.inputs.data}, {data.shape}")
+    return array
+
+
+def _by_positions(arguments: Arguments) -> Arguments:
+    """Return a TensorScatter as the ScatterElements that it is, by an index that is expanded."""
+    data, updates, axis = arguments.data, arguments.updates, arguments.spec.place
+    size = max(1, data.shape[axis])
+    along = np.arange(updates.shape[axis]).reshape([-1 if dim == axis else 1 for dim in range(updates.ndim)])
+    starts = arguments.indices.astype(np.int64).reshape(-1, *(1,) * (updates.ndim - 1))
+    indices = np.broadcast_to((starts % size + along) % size, updates.shape)
+    op = OPS["scatter_elements"]
+    spec = arrays.spec_of(op, data.dtype, indices.dtype, data.ndim, axis, "none", op.versions[-1].since)
+    return Arguments(spec, data, indices, updates, None, [])
+
+
+def _gradients(arguments: Arguments, grad: Array, result: Array | None, threads: int | None) -> Gradients:
+    reduction, dtype = arguments.spec.reduction, dtypes.native(arguments.data.dtype)
+    counts = reduction not in ("none", "add")
+    if reduction not in ("max", "min"):
+        result = None
+    elif result is None:
+        result = dispatch.execute(arguments, threads)
+
+    def read(array: Array) -> Array:
+        """Return an array as the walks read it; where its values do not count, zeros."""
+        if counts:
+            return _conjugate(_wide(array, threads))
+        return np.ndarray(array.shape, dtype, _ZERO, strides=(0,) * array.ndim)
+
+    inputs = _Inputs(
+        walk=Walk(arguments, threads),
+        grad=_wide(grad, threads) if counts else arrays.plain(grad),
+        data=read(arguments.data),
+        updates=read(arguments.updates),
+        result=None if result is None else read(result),
+    )
+    if not inputs.walk.count:  # no walk meets the indices
+        _refuse_bad_indices(arguments)
+    try:
+        found = _GRADIENTS[reduction](inputs)
+    except NoKernel:
+        _refuse_bad_indices(arguments)
+        targets = addressing.targets(arguments)
+        found = Gradients(*reference.gradients(inputs.grad, inputs.data, inputs.updates, targets, reduction))
+    return Gradients(*(_rounded(array, dtype, threads) for array in found))
+
+
+def _wide(array: Array, threads: int | None) -> Array:
+    array = arrays.plain(array)
+    if dtypes.of_numpy(array.dtype, "grad").kind != "half":
+        return array
+    wide = np.empty(array.shape, np.float32)
+    direct.widen(array, wide, threads)
+    return wide
+
+
+def _rounded(array: Array, dtype: np.dtype[Any], threads: int | None) -> Array:
+    if array.dtype == dtype:
+        return array
+    halves = np.empty(array.shape, dtype)
+    direct.narrow(array, halves, None, threads)
+    return halves
+
+
+def _conjugate(array: Array) -> Array:
+    return np.conjugate(array) if array.dtype.kind == "c" else array
+
+
+def _side_by_side(inputs: _Inputs, first: Array) -> tuple[Array, Array, Array]:
+    """Return a block, and the parts of it that are like data, which begins as `first`, and like updates."""
+    walk = inputs.walk
+    block = np.empty(walk.size + walk.count, first.dtype)
+    like_data, like_updates = block[: walk.size].reshape(first.shape), block[walk.size :].reshape(walk.shape)
+    np.copyto(like_data, first)
+    return block, like_data, like_updates
+
+
+def _of_replaced(inputs: _Inputs) -> Gradients:
+    block, left, taken = _side_by_side(inputs, inputs.grad)
+    inputs.walk.step("take", block, gradient=inputs.walk.size, reverse=True)
+    return Gradients(left, taken)
+
+
+def _of_sums(inputs: _Inputs) -> Gradients:
+    gathered = np.empty(inputs.walk.shape, inputs.grad.dtype)
+    inputs.walk.step("gather", gathered, inputs.grad)
+    return Gradients(inputs.grad.copy(), gathered)
+
+
+def _of_products(inputs: _Inputs) -> Gradients:
+    walk, updates = inputs.walk, inputs.updates
+    block, running, products = _side_by_side(inputs, inputs.grad)
+    walk.step("suffix", block, updates=updates, gradient=walk.size, reverse=True)
+    of_data = running.copy()
+    np.copyto(running, inputs.data)
+    walk.step("prefix", block, updates=updates, gradient=walk.size)
+    return Gradients(of_data, products)
+
+
+def _of_extremes(inputs: _Inputs) -> Gradients:
+    walk, data, updates, result = inputs.walk, inputs.data, inputs.updates, inputs.result
+    assert result is not None
+    if data.itemsize == 4 and walk.count > MOST_TIES:
+        with np.errstate(all="ignore"):
+            wide = (array.astype(np.float64) for array in (inputs.grad, data, updates, result))
+            return Gradients(*(array.astype(data.dtype) for array in _of_extremes(_Inputs(walk, *wide))))
+    wins = (data == result) | (data != data)
+    ties = wins.astype(f"i{data.itemsize}")
+    walk.step("ties", ties, result, updates)
+    found = np.empty((2, walk.size), data.dtype)  # values, and what each that equals them is given
+    given, shares = found[1].reshape(data.shape), np.empty(walk.shape, data.dtype)
+    found[0] = result.reshape(-1)
+    with np.errstate(all="ignore"):
+        np.divide(inputs.grad, np.maximum(ties, 1, out=ties), out=given, casting="same_kind")
+    walk.step("share", shares, found, updates)
+    # Or 0, by a mask: np.where takes longer.
+    bits = given.view(f"u{data.itemsize}")
+    return Gradients((bits & -wins.astype(bits.dtype)).view(data.dtype), shares)
+
+
+_GRADIENTS: dict[str, Callable[[_Inputs], Gradients]] = {
+    "none": _of_replaced,
+    "add": _of_sums,
+    "mul": _of_products,
+    "max": _of_extremes,
+    "min": _of_extremes,
+}

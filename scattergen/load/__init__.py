@@ -1,0 +1,1 @@
+"""From a library to a callable, out of the first place that has the kernel."""

@@ -1,0 +1,81 @@
+"""The manifest of a folder of kernels built ahead of time: what is in it, and for whom."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from ..common.digest import sha256
+from ..common.record import Record
+from ..errors import AheadOfTimeError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "manifest.json"
+FORMAT = 1
+
+
+class Manifest(Record):
+    """What stands in ``manifest.json``; paths are relative to its folder, with forward slashes."""
+
+    name: str
+    """Of the library, as a linker has it."""
+    abi: int
+    version: str
+    """Of the scattergen that built it."""
+    generator: str
+    """Fingerprint of what wrote the C: layouts are a matter between that and the kernels."""
+    system: str
+    machine: str
+    compiler: str
+    flags: tuple[str, ...]
+    libraries: dict[str, str]
+    """Instruction-set level → shared library, the lowest level first."""
+    static: str
+    specs: tuple[str, ...]
+    kernels: dict[str, str]
+    """Kernel → its C source."""
+    digests: dict[str, str]
+    """File → SHA-256, of every file but the manifest."""
+
+    def write(self, folder: Path) -> None:
+        """Write it into its folder."""
+        import json
+
+        text = json.dumps({"format": FORMAT, **self._asdict()}, indent=1)
+        (folder / NAME).write_text(text + "\n", encoding="utf-8")
+
+
+def read(folder: Path) -> Manifest:
+    """Return the manifest of a folder; raise `AheadOfTimeError` where there is none that we can read."""
+    import json
+
+    path = folder / NAME
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise AheadOfTimeError(f"{folder} has no {NAME}: it is no folder that `scattergen build` wrote") from None
+    except (OSError, ValueError) as error:
+        raise AheadOfTimeError(f"{path} cannot be read: {error}") from None
+    return _checked(found, path)
+
+
+def _checked(found: Any, path: Path) -> Manifest:
+    number = found.pop("format", None) if isinstance(found, dict) else None
+    if number != FORMAT:
+        raise AheadOfTimeError(f"{path} is of format {number}, this scattergen reads {FORMAT}: build the folder again")
+    try:
+        found["flags"], found["specs"] = tuple(found["flags"]), tuple(found["specs"])
+        manifest = Manifest(**found)
+    except (KeyError, TypeError) as error:
+        raise AheadOfTimeError(f"{path} is not whole ({error}): build the folder again") from None
+    for name in (*manifest.libraries.values(), *manifest.kernels.values()):
+        if ".." in name.split("/") or os.path.isabs(name):
+            raise AheadOfTimeError(f"{path} names {name}, which is outside of its folder")
+    return manifest
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    return sha256(path.read_bytes())

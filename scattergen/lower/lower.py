@@ -1,0 +1,239 @@
+"""Loop nest → loop form and layout; OpSpec → the closed set of kernels that its calls can need.
+
+| loops of the canonical nest (innermost contiguous) | components | form     |
+|----------------------------------------------------|------------|----------|
+| tuples                                             | any        | elements |
+| outer, tuples                                      | 1          | rows     |
+| [outer], [tuples], lanes                           | 1          | lanes    |
+| [outer], [tuples], slice                           | any        | slices   |
+| a window                                           | 1          | windows  |
+| a window that wraps                                | 1          | rings    |
+| anything else                                      | any        | strided  |
+
+A *tuples* loop does not move the output, a *slice* loop moves it and not the indices, a *lanes* loop
+moves both; what stands in brackets may be missing. A nest with a *window* may have any other loops.
+*elements* is for targets that are less than 2^31 elements apart; others are *strided*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..common.record import Record
+from ..operators.dtypes import DTYPES, DType
+from ..operators.spec import OpSpec
+from .kernel import FORMS, KernelSpec
+from .loops import Component, Loop, Nest
+
+Layout = tuple[int, ...]
+
+_MISSING = Loop(1, 0, 0, 0)
+
+_ELEMENTS_REACH = 1 << 31
+"""How far apart in the output, in elements, the targets of single elements may lie: kernels hold offsets in 32 bits."""
+
+
+class Loops(Record):
+    """A nest of at most three loops, strides in elements; a missing loop is one step."""
+
+    outer: Loop
+    tuples: Loop
+    inner: Loop
+    components: tuple[Component, ...]
+    total: int
+    """Elements of the output."""
+
+
+def element(dtype: DType, reduction: str) -> tuple[DType, str]:
+    """Return the element type and operation of the kernels that compute `reduction` on `dtype`.
+
+    Moves need a width alone; sums and products of integers wrap, so that their sign does not matter.
+    """
+    if reduction == "none":
+        return DTYPES[f"w{8 * dtype.size}"], "none"
+    if dtype.kind == "bool":
+        return dtype, "or" if reduction in ("add", "max") else "and"
+    if dtype.kind == "signed" and reduction in ("add", "mul"):
+        return DTYPES[f"u{8 * dtype.size}"], reduction
+    return dtype, reduction
+
+
+def lower(nest: Nest, item: int, index_item: int, total: int) -> tuple[str, Loops | None]:
+    """Return the form of a canonical nest and its loops; None for a form that takes any strides, and the nest itself.
+
+    `item` and `index_item` are the bytes of an element and of an index, `total` the elements of the output.
+    """
+    in_items = _in_items(nest, item, index_item)
+    if in_items is None or nest.window:
+        return any_strides(nest), None
+    loops = list(in_items.loops)
+    inner = tuples = outer = _MISSING
+    if loops and loops[-1].out == loops[-1].updates == 1 and loops[-1].indices in (0, 1):
+        inner = loops.pop()
+    if loops and loops[-1].out == 0:
+        tuples = loops.pop()
+    if loops and loops[-1].out > 0:
+        outer = loops.pop()
+    depth = len(nest.components)
+    if loops or (depth > 1 and in_items.component_step != 1):
+        return any_strides(nest), None
+    reaches = [(component.size - 1) * component.stride for component in in_items.components]
+    if outer is not _MISSING and (min([0, *reaches]) < 0 or sum(reaches) + inner.extent > outer.out):
+        return any_strides(nest), None  # targets of two outer steps may interleave: they are no blocks of the output
+    found = Loops(outer, tuples, inner, in_items.components, total)
+    in_rows = tuples.extent == 1 or tuples.indices == depth
+    packed = in_rows and (tuples.extent == 1 or tuples.updates == 1)
+    if inner is not _MISSING and inner.indices == 0:
+        return "slices", found
+    if inner is not _MISSING and depth == 1:
+        return "lanes", found
+    if inner is _MISSING and outer is _MISSING and in_rows:
+        return ("elements", found) if sum(map(abs, reaches)) < _ELEMENTS_REACH else (any_strides(nest), None)
+    if inner is _MISSING and depth == 1 and packed and in_items.components[0].stride == 1:
+        return "rows", found
+    return any_strides(nest), None
+
+
+def any_strides(nest: Nest) -> str:
+    """Return the form that takes a nest whatever its strides and addresses are."""
+    if nest.window:
+        return "rings" if nest.window.wraps else "windows"
+    return "strided"
+
+
+def _in_items(nest: Nest, item: int, index_item: int) -> Nest | None:
+    """Return the nest with strides in elements, None where a stride is no whole number of them."""
+    outs = [loop.out for loop in nest.loops] + [component.stride for component in nest.components]
+    updates = [loop.updates for loop in nest.loops]
+    indices = [loop.indices for loop in nest.loops] + [nest.component_step]
+    if any(stride % item for stride in outs + updates) or any(stride % index_item for stride in indices):
+        return None
+    return Nest(
+        tuple(Loop(n, out // item, index // index_item, update // item) for n, out, index, update in nest.loops),
+        tuple(Component(size, stride // item) for size, stride in nest.components),
+        nest.component_step // index_item,
+    )
+
+
+def _block(loops: Loops) -> int:
+    """Elements of the output from one outer step to the next: what a kernel copies before it applies."""
+    return loops.outer.out or loops.total
+
+
+def _targets(components: tuple[Component, ...]) -> Layout:
+    return tuple(c.size for c in components) + tuple(c.stride for c in components)
+
+
+def _rows(m: Loops) -> Layout:
+    return (m.outer.extent, m.tuples.extent, m.components[0].size, m.total,
+            _block(m), m.outer.indices, m.outer.updates)  # fmt: skip
+
+
+def _lanes(m: Loops) -> Layout:
+    axis = m.components[0]
+    step = axis.stride if axis.size > 1 else _block(m)  # NumPy gives a dim of size 1 any stride
+    return (m.outer.extent, m.tuples.extent, m.inner.extent, m.components[0].size, m.total,
+            _block(m), step,
+            m.outer.indices, m.tuples.indices, m.outer.updates, m.tuples.updates)  # fmt: skip
+
+
+def _elements(m: Loops) -> Layout:
+    return (m.tuples.extent, m.total, m.tuples.updates, *_targets(m.components))
+
+
+def _slices(m: Loops) -> Layout:
+    return (m.outer.extent, m.tuples.extent, m.inner.extent, m.total, _block(m),
+            m.outer.indices, m.tuples.indices, m.outer.updates, m.tuples.updates,
+            *_targets(m.components))  # fmt: skip
+
+
+LAYOUTS: dict[str, Callable[[Loops], Layout]] = {
+    "rows": _rows,
+    "lanes": _lanes,
+    "elements": _elements,
+    "slices": _slices,
+}
+"""What each form's kernel finds in `layout`, in elements; its template names the same numbers."""
+
+
+def _strided(nest: Nest, item: int, total_bytes: int) -> Layout:
+    loops = nest.loops or (_MISSING,)
+    numbers = tuple(number for loop in loops for number in loop)
+    return (total_bytes, len(loops), nest.component_step, *_targets(nest.components), *numbers)
+
+
+def _windows(nest: Nest, item: int, total_bytes: int) -> Layout:
+    """Return the layout of a window, whose innermost loop is a row: what there is at one position.
+
+    It is a row of one element where the positions are what lies together in memory.
+    """
+    window, loops = nest.window, list(nest.loops)
+    assert window is not None
+    starts = next((loop for loop in loops if loop.indices), _MISSING)
+    row = Loop(1, item, 0, item)
+    positions_together = window.extent > 1 and window.out == window.updates == item
+    if loops and not loops[-1].indices and (loops[-1].out == loops[-1].updates == item or not positions_together):
+        row = loops.pop()
+    numbers = tuple(number for loop in (*loops, row) for number in loop)
+    return (total_bytes, len(loops) + 1, nest.components[0].size, window.extent, window.out, window.updates,
+            starts.extent, starts.indices, *numbers)  # fmt: skip
+
+
+NEST_LAYOUTS: dict[str, Callable[[Nest, int, int], Layout]] = {
+    "strided": _strided,
+    "windows": _windows,
+    "rings": _windows,
+}
+"""The same for the forms that take any strides: everything in bytes, the loops last.
+
+Given are the nest, and the bytes of an element and of the output.
+"""
+
+
+def kernel(form: str, dtype: DType, index: DType, reduction: str, depth: int) -> KernelSpec:
+    """Return the kernel of a form for a tensor type and reduction."""
+    item, operation = element(dtype, reduction)
+    return KernelSpec(
+        form=FORMS[form],
+        element=item,
+        index=index,
+        operation=operation,
+        depth=depth if FORMS[form].has_depth else 1,
+    )
+
+
+SCHEDULES: dict[str, tuple[str, ...]] = {
+    "rows": ("rows", "wide_rows"),
+    "lanes": ("lanes", "tiles"),
+    "elements": ("elements", "buckets"),
+    "slices": ("slices", "owners", "inverse"),
+    "strided": ("strided",),
+    "windows": ("windows",),
+    "rings": ("rings",),
+}
+"""The kernels' forms among which the sizes of a call choose, for each form that its loops can lower to."""
+
+
+_LOWERED: dict[str, tuple[str, ...]] = {
+    "": ("rows", "lanes", "elements", "slices", "strided"),
+    "linear": ("windows",),
+    "circular": ("rings",),
+}
+"""The forms to which the loops of a spec can lower, by its mode."""
+
+
+def variants(spec: OpSpec) -> tuple[KernelSpec, ...]:
+    """Return every kernel that calls of `spec` may need, whatever their shapes and strides."""
+    depth = spec.place if spec.op.addressing == "tuples" else 1
+    item, operation = element(spec.dtype, spec.reduction)
+    lowered = _LOWERED[spec.mode]
+    if spec.rank == depth == 1:
+        lowered = ("elements", "strided")
+    forms = [FORMS[name] for form in lowered for name in SCHEDULES[form]]
+    return tuple(
+        kernel(form.name, spec.dtype, spec.index, spec.reduction, depth)
+        for form in forms
+        if (depth >= form.least_depth if form.has_depth else depth == 1)
+        and item.kind in form.kinds
+        and operation in form.operations
+    )

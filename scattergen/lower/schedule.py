@@ -1,0 +1,232 @@
+"""Form → schedule: which kernel of a form serves a call, on how many threads, in tiles of what size.
+
+One pure function, `choose`, of the call's loops and of what the machine has; nothing here knows of
+arrays or C. Every schedule of a form gives the same bits; they differ in what they cost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from ..common.record import Record
+from ..operators.dtypes import DType
+from .kernel import FORMS
+from .loops import Nest
+from .lower import LAYOUTS, NEST_LAYOUTS, Layout, Loops
+
+BLOCK = 1024
+"""Indices that kernels check at a time: the most columns of a tile."""
+
+TILE = 64
+"""Columns that an array has at least for tiles to pay."""
+
+PIECE = 256
+"""Bytes of a tile's row at least: pieces of `indices` and `updates` begin and end within lines, which the next tile
+fetches again, and rows of a tile that are no whole lines are slow to write."""
+
+WIDEST_PIECE = 1024
+"""Bytes of a tile's row at most: what is walked in longer ones leaves the first-level cache."""
+
+FAR = 8
+"""Second-level caches beyond which the elements of an output or a tile are far away."""
+
+INVERSE_PAYS = 256
+"""Bytes of a row from which writing every row once pays for looking at each."""
+
+BUCKETS_PAY = 8
+"""Second-level caches that the output has to fill for dealing single elements out to two or three threads."""
+
+OWNERS_PAY = 8 << 20
+"""Bytes of updates from which dealing slices out pays for the waiting between rounds."""
+
+STREAM_PAYS = 4
+"""Part of the last cache that an output has to be larger than, as a divisor, to be written past the caches."""
+
+LINE = 64
+"""Bytes of a cache line."""
+
+SCRATCH = 8 << 20
+"""Bytes of scratch that a call may take, unless it says so in its own form."""
+
+MOST_OWNERS = 64
+"""Threads among which tuples can be dealt out."""
+
+THREAD_PAYS = 64 << 10
+"""Bytes of traffic that pay for one more thread: waking it costs about 2 µs, moving these some 5."""
+
+
+COPY_PAYS = 1 << 20
+"""The same where runs are copied and nothing is looked for: threads share what the memory can do, and to wait for one
+that a busy machine starts late costs more than it saves."""
+
+
+class Machine(Record):
+    """What the machine has for one call."""
+
+    threads: int
+    """At most so many."""
+    l2: int
+    """Bytes of the second-level cache of one core."""
+    l3: int
+    """Bytes of the last cache, shared by the cores."""
+
+
+class Work(Record):
+    """A call as the choice sees it."""
+
+    loops: Loops
+    element: DType
+    """The element type of its kernels."""
+    operation: str
+    """What they do with an old value and an update."""
+    index_size: int
+    fresh: bool
+    """Whether the kernel copies `data` to the output as well."""
+
+    @property
+    def steps(self) -> int:
+        """Updates, counted in elements."""
+        return self.loops.outer.extent * self.loops.tuples.extent * self.loops.inner.extent
+
+    @property
+    def traffic(self) -> int:
+        """Bytes that have to be moved at least."""
+        size = self.element.size
+        return self.steps * (2 * size + self.index_size) + (2 * self.loops.total * size if self.fresh else 0)
+
+    def threads(self, machine: Machine, shares: int) -> int:
+        """Return how many threads pay, where the work falls into `shares` that can go to different ones."""
+        return max(1, min(machine.threads, shares, self.traffic // THREAD_PAYS))
+
+    def streamed(self, machine: Machine) -> int:
+        """Return 1 where the output is so large that the caches do not keep it for whoever reads it next, else 0."""
+        return int(self.loops.total * self.element.size > machine.l3 // STREAM_PAYS)
+
+    @property
+    def widens(self) -> bool:
+        """Whether a form that works on a copy holds floats there."""
+        return self.element.kind == "half" and self.operation in ("add", "mul")
+
+    @property
+    def wide_size(self) -> int:
+        """Bytes of an element in a form that works on a copy."""
+        return 4 if self.widens else self.element.size
+
+
+class Choice(Record):
+    """The form of the kernel, what it finds in `layout`, and its threads."""
+
+    form: str
+    layout: Layout
+    threads: int
+
+
+def choose(form: str, work: Work, machine: Machine) -> Choice:
+    """Return the schedule of a call that lowers to `form` (any but strided, which has one)."""
+    return _CHOICES[form](work, machine)
+
+
+def of_nest(form: str, nest: Nest, item: int, total_bytes: int, fresh: bool, machine: Machine) -> Choice:
+    """Return the schedule of a call whose form takes any strides: there is one, on as many threads as pay.
+
+    `item` are the bytes of an element, `total_bytes` those of the output.
+    """
+    layout = NEST_LAYOUTS[form](nest, item, total_bytes)
+    if not FORMS[form].threaded:
+        return Choice(form, layout, 1)
+    steps = math.prod(loop.extent for loop in nest.loops) * (nest.window.extent if nest.window else 1)
+    written = steps * item + (total_bytes if fresh else 0)
+    if nest.window:
+        layout = (int(written > machine.l3 // STREAM_PAYS), *layout)
+    return Choice(form, layout, max(1, min(machine.threads, steps, 2 * written // COPY_PAYS)))
+
+
+def _rows(work: Work, machine: Machine) -> Choice:
+    loops = work.loops
+    size, count = loops.components[0].size, loops.tuples.extent
+    fits = size * work.wide_size <= machine.l2 // 2
+    wide = work.widens and fits and 4 * count >= size
+    return Choice("wide_rows" if wide else "rows", LAYOUTS["rows"](loops), work.threads(machine, loops.outer.extent))
+
+
+def _lanes(work: Work, machine: Machine) -> Choice:
+    """Choose tiles where they save a second trip to memory.
+
+    Without tiles `data` is copied first and its elements are met again, at random, when the updates are
+    applied; a tile of a few columns stays near in between. It copies all rows of the axis twice, so that
+    enough of them must be needed: more where the output is near as it is. Narrow rows of such an output
+    are better walked whole.
+    """
+    loops, size, axis = work.loops, work.element.size, work.loops.components[0].size
+    inner, outer, stride = loops.inner.extent, loops.outer.extent, loops.components[0].stride
+    line = max(1, LINE // size)
+    threads = work.threads(machine, max(outer, inner // line))
+    widest = min(BLOCK, inner if outer >= threads else _round_up(-(-inner // threads), line))
+    column = max(1, axis) * work.wide_size  # the axis of empty data has size 0
+    near = min(machine.l2 // 4 // column, WIDEST_PIECE // size)
+    width = min(widest, max(PIECE // size, near))
+    width = min(widest, _round_up(-(-inner // -(-inner // width)), line))  # all tiles alike
+    apart = 1 if stride % line == 0 else 2  # rows that are no whole lines cost more to copy
+    room = min(FAR * machine.l2 // apart, min(SCRATCH, machine.l3 // 2) // threads)
+    spills, is_far = axis * stride * size > machine.l2, axis * stride * size > FAR * machine.l2
+    wide = inner >= TILE and (is_far or inner * size > WIDEST_PIECE)
+    pays = loops.tuples.extent * (8 if is_far else 2) >= axis * (1 if work.fresh else 4)
+    if spills and wide and pays and width * column <= room:
+        return Choice("tiles", (*LAYOUTS["lanes"](loops), width, work.streamed(machine)), threads)
+    return Choice("lanes", (*LAYOUTS["lanes"](loops), widest), threads)
+
+
+def _elements(work: Work, machine: Machine) -> Choice:
+    """Choose to deal tuples out where a target costs more than that: past the caches, or for many threads."""
+    layout = LAYOUTS["elements"](work.loops)
+    threads = _dealt(work, machine)
+    if (
+        threads > 1
+        and work.loops.components
+        and (threads > 3 or work.loops.total * work.element.size > BUCKETS_PAY * machine.l2)
+    ):
+        return Choice("buckets", layout, threads)
+    warm = work.loops.total * work.element.size <= machine.l2 // 2
+    return Choice("elements", (*layout, int(warm)), 1)
+
+
+def _slices(work: Work, machine: Machine) -> Choice:
+    """Choose by how many tuples there are: few are read by every thread, many dealt out, replaced rows written once."""
+    loops, layout, length = work.loops, LAYOUTS["slices"](work.loops), work.loops.inner.extent
+    size, count = work.element.size, loops.tuples.extent
+    threads = work.threads(machine, max(1, loops.total * size // LINE))
+    if loops.outer.extent > 1:
+        return Choice("slices", layout, min(threads, loops.outer.extent))
+    rows = loops.total // length
+    in_rows = loops.total % length == 0 and all(component.stride % length == 0 for component in loops.components)
+    set_once = work.operation == "none" and work.fresh and in_rows
+    pays = length * size >= INVERSE_PAYS and rows <= 8 * count
+    if set_once and pays and 4 * (rows + threads) <= SCRATCH and count < (1 << 32) - 1:
+        return Choice("inverse", layout, min(threads, rows))
+    dealt = _dealt(work, machine)
+    if dealt > 1 and count > BLOCK * threads and count * length * size >= OWNERS_PAY:
+        return Choice("owners", layout, dealt)
+    few = count * LINE <= loops.total * size * work.fresh or count <= BLOCK * threads
+    return Choice("slices", layout, threads if few else 1)
+
+
+def _dealt(work: Work, machine: Machine) -> int:
+    """Return how many threads pay where tuples are dealt out: each lists a block of them, or more, in a round."""
+    loops = work.loops
+    furthest = sum((component.size - 1) * component.stride for component in loops.components) + loops.inner.extent
+    if furthest >= 1 << 32 or any(component.stride < 0 for component in loops.components):
+        return 1  # a list holds offsets in 32 bits
+    return work.threads(machine, min(MOST_OWNERS, loops.tuples.extent // BLOCK))
+
+
+def _round_up(number: int, unit: int) -> int:
+    return -(-number // unit) * unit
+
+
+_CHOICES: dict[str, Callable[[Work, Machine], Choice]] = {
+    "rows": _rows,
+    "lanes": _lanes,
+    "elements": _elements,
+    "slices": _slices,
+}

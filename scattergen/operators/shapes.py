@@ -1,0 +1,92 @@
+"""Do the shapes of a call's arrays fit, and where does it address `data`: a rule for each way of addressing."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError
+from .ops import Op
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def fit(op: Op, place: Any, data: Array, indices: Array, updates: Array) -> int:
+    """Return the axis, not negative, or the index depth k; raise `ShapeError` where shapes do not fit.
+
+    `place` is the axis as the caller gave it, for an operator that has one.
+    """
+    for name, array in ((op.inputs.data, data), (op.inputs.indices, indices)):
+        if array.ndim == 0:
+            raise ShapeError(f"{op}: {name} has rank 0, allowed is 1 or more")
+    return _RULES[op.addressing](op, place, data, indices, updates)
+
+
+def _along_axis(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> int:
+    rank = data.ndim
+    if indices.ndim != rank or updates.ndim != rank:
+        raise ShapeError(
+            f"{op}: data has rank {rank}, indices {indices.ndim}, updates {updates.ndim}: allowed is one common rank"
+        )
+    if indices.shape != updates.shape:
+        raise ShapeError(f"{op}: updates has shape {updates.shape}, must have that of indices, {indices.shape}")
+    place = _axis(op, axis, rank)
+    for dim, (size, extent) in enumerate(zip(data.shape, indices.shape, strict=True)):
+        if dim != place and extent > size:
+            raise ShapeError(
+                f"{op}: indices.shape[{dim}] is {extent}, allowed off axis {place}"
+                f" is data.shape[{dim}] = {size} or less"
+            )
+    return place
+
+
+def _by_tuples(op: Op, place: Any, data: Array, indices: Array, updates: Array) -> int:
+    depth = indices.shape[-1]
+    if depth > data.ndim:
+        raise ShapeError(f"{op}: indices.shape[-1] is {depth}, allowed is 0 to rank(data) = {data.ndim}")
+    wanted = indices.shape[:-1] + data.shape[depth:]
+    if updates.shape != wanted:
+        raise ShapeError(
+            f"{op}: updates has shape {updates.shape}, must have {wanted} (indices.shape[:-1] + data.shape[{depth}:])"
+        )
+    return int(depth)
+
+
+def _windows(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> int:
+    rank, (cache, start, update) = data.ndim, op.inputs
+    if rank < 2:
+        raise ShapeError(f"{op}: {cache} has rank {rank}, allowed is 2 or more: a batch and an axis to write along")
+    if updates.ndim != rank:
+        raise ShapeError(f"{op}: {update} has rank {updates.ndim}, must have that of {cache}, {rank}")
+    place = _axis(op, axis, rank)
+    if place == 0:
+        raise ShapeError(f"{op}: axis is {axis}, which is the batch; allowed is 1 to {rank - 1}, or {1 - rank} to -1")
+    for dim, (size, extent) in enumerate(zip(data.shape, updates.shape, strict=True)):
+        if extent != size and (dim != place or extent > size):
+            allowed = f"{size} or less along axis {place}" if dim == place else f"{size} as in {cache}"
+            raise ShapeError(f"{op}: {update}.shape[{dim}] is {extent}, allowed is {allowed}")
+    if indices.shape != data.shape[:1]:
+        raise ShapeError(
+            f"{op}: {start} has shape {indices.shape}, must have {data.shape[:1]}: an index for each entry of the batch"
+        )
+    return place
+
+
+def _axis(op: Op, axis: Any, rank: int) -> int:
+    try:
+        place = operator.index(axis)
+    except TypeError:
+        raise ShapeError(f"{op}: axis is {axis!r}, must be a whole number") from None
+    if not -rank <= place < rank:
+        raise ShapeError(f"{op}: axis is {place}, allowed is {-rank} to {rank - 1} for rank {rank}")
+    return place % rank
+
+
+_RULES: dict[str, Callable[[Op, Any, Array, Array, Array], int]] = {
+    "axis": _along_axis,
+    "tuples": _by_tuples,
+    "window": _windows,
+}

@@ -1,0 +1,120 @@
+"""`OpSpec`: one ONNX scatter operator, narrowed to a rank, an axis (or index depth) and two types.
+
+Its text is an identifier, what people type, import and put in manifests::
+
+    scatter_elements_f32_i64_r3a1_add      scatter_nd_f32_i64_r3k1_none_opset16
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..common.record import Record
+from ..errors import SpecError
+from . import dtypes
+from .dtypes import DType
+from .ops import OPS, Op, Version
+
+MAX_RANK = 64
+"""The most dims that a NumPy array can have."""
+
+NUMBER = "(?:0|[1-9][0-9]{0,3})"
+"""A pattern of whole numbers that has one text for each: no leading zeros, no digits of other scripts."""
+
+# Patterns are compiled when a text is first parsed: most processes never do.
+_TEXT = (
+    r"(?P<op>[a-z_]+?)_(?P<dtype>[a-z][a-z0-9]*)_(?P<index>[a-z]+[0-9]*)"
+    rf"_r(?P<rank>{NUMBER})(?P<letter>[ak])(?P<place>{NUMBER})_(?P<word>[a-z]+)(_opset(?P<opset>{NUMBER}))?"
+)
+GRAMMAR = "<operator>_<dtype>_<index dtype>_r<rank><a: axis, k: index depth><number>_<reduction or mode>[_opset<opset>]"
+
+
+class OpSpec(Record):
+    """One operator on one kind of arrays; valid by construction, equal to `OpSpec.parse(str(spec))`."""
+
+    op: Op
+    dtype: DType
+    index: DType  # type: ignore[assignment]  # no spec is searched as a tuple
+    rank: int
+    place: int
+    """The axis (0 to rank - 1) where the op has one, else the index depth k (0 to rank)."""
+    opset: int
+    """Any opset is taken; kept is the since-version that it means."""
+    reduction: str = "none"
+    mode: str = ""
+    """Where the op has modes, one of them; the first, ONNX's default, where none is given."""
+
+    def _validated(self) -> OpSpec:
+        version = self.version
+        if self.opset != version.since:
+            return self._replace(opset=version.since)
+        if self.dtype not in version.dtypes:
+            raise SpecError("dtype", self.dtype.tag, _tags(version.dtypes, self))
+        if self.index not in version.index_types:
+            raise SpecError("index", self.index.tag, _tags(version.index_types, self))
+        if self.reduction not in version.reductions:
+            raise SpecError("reduction", self.reduction, self._allowed_reductions())
+        if self.mode not in version.modes:
+            if not self.mode:
+                return self._replace(mode=version.modes[0])
+            allowed = " or ".join(version.modes) if version.modes[0] else "none"
+            raise SpecError("mode", self.mode, f"{allowed} for {self.op}-{self.opset}")
+        if self.dtype.kind == "complex" and self.reduction in ("max", "min"):
+            raise SpecError("dtype", self.dtype.tag, f"a real type for {self.reduction}: complex numbers have no order")
+        if self.dtype.kind == "string" and self.reduction == "mul":
+            raise SpecError("dtype", self.dtype.tag, "a type of numbers for mul: strings have no product")
+        if not 1 <= self.rank <= MAX_RANK:
+            raise SpecError("rank", self.rank, f"1 to {MAX_RANK}")
+        places = self.op.place.allowed(self.rank)
+        if self.place not in places:
+            allowed = f"{places[0]} to {places[-1]}" if places else "none"
+            raise SpecError(self.op.place.name, self.place, f"{allowed} for rank {self.rank}")
+        return self
+
+    @property
+    def version(self) -> Version:
+        """The row of the operator's table that is in force."""
+        return self.op.version(self.opset)
+
+    def _allowed_reductions(self) -> str:
+        allowed = f"{', '.join(self.version.reductions)} for {self.op}-{self.opset}"
+        since = self.op.since(self.reduction)
+        return f"{allowed} ({self.reduction} comes with opset {since})" if since else allowed
+
+    def __str__(self) -> str:
+        place = f"{self.op.place.letter}{self.place}"
+        text = f"{self.op.prefix}_{self.dtype}_{self.index}_r{self.rank}{place}_{self.mode or self.reduction}"
+        default = self.op.version(self.op.default_opset).since
+        return text if self.opset == default else f"{text}_opset{self.opset}"
+
+    @classmethod
+    def parse(cls, text: str) -> OpSpec:
+        """Return the spec that `text` names; raise `SpecError` that says what is wrong with it."""
+        match = re.fullmatch(_TEXT, text)
+        if match is None:
+            raise SpecError("spec", text, GRAMMAR)
+        if match["op"] not in OPS:
+            raise SpecError("operator", match["op"], f"one of {', '.join(OPS)}")
+        op = OPS[match["op"]]
+        if match["letter"] != op.place.letter:
+            raise SpecError("spec", text, f"r<rank>{op.place.letter}<number> for {op}")
+        opset = int(match["opset"] or op.default_opset)
+        word = "mode" if op.version(opset).modes[0] else "reduction"
+        return cls(
+            op=op,
+            dtype=dtypes.lookup(match["dtype"]),
+            index=dtypes.lookup(match["index"], "index"),
+            rank=int(match["rank"]),
+            place=int(match["place"]),
+            opset=opset,
+            **{word: match["word"]},
+        )
+
+
+def names_operator(text: str) -> bool:
+    """Whether a text begins as a spec of an operator does: a kernel's has another first word."""
+    return text.startswith(tuple(op.partition("_")[0] for op in OPS))
+
+
+def _tags(rows: tuple[DType, ...], spec: OpSpec) -> str:
+    return f"one of {', '.join(row.tag for row in rows)} for {spec.op}-{spec.opset}"
