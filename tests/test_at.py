@@ -18,6 +18,7 @@ from bits import difference, native
 
 import scattergen
 from scattergen import at
+from scattergen.at import at as functions
 from scattergen.at import inplace, pieces
 from scattergen.call import dispatch
 from scattergen.errors import DTypeError, IndexOutOfBounds, ScattergenError, ShapeError
@@ -38,7 +39,9 @@ NUMPYS: dict[Callable[..., None], Callable[..., None]] = {
     at.minimum: np.minimum.at,
     at.assign: numpys_assign,
 }
-IDIOMS = {at._ADD, at._MULTIPLY, at._MAXIMUM, at._MINIMUM, at._ASSIGN, at._PUT_ALONG_AXIS}
+IDIOMS = {
+    getattr(functions, name) for name in ("_ADD", "_MULTIPLY", "_MAXIMUM", "_MINIMUM", "_ASSIGN", "_PUT_ALONG_AXIS")
+}
 
 
 def expected(ours: Callable[..., None], a: Any, indices: Any, b: Any) -> Any:
@@ -612,7 +615,7 @@ def test_large_tuples_go_in_pieces(form: str, monkeypatch: pytest.MonkeyPatch) -
     a = CHANCE.random(shape, np.float32)
     b = CHANCE.random(a[indices].shape, np.float32)
     want = expected(at.add, a, indices, b)
-    selection, updates = inplace._selected(at._ADD, a, indices, b)
+    selection, updates = inplace._selected(functions._ADD, a, indices, b)
     assert pieces.pay(selection, updates)
     assert len(list(pieces.cut(selection, updates, "add"))) > 5
     at.add(a, indices, b)
@@ -634,11 +637,11 @@ def test_columns_of_one_table_are_tuples_already() -> None:
     table = CHANCE.integers(0, 5, (40, 2))
     mask = CHANCE.random((5, 5)) < 0.5
     for indices in (tuple(table.T), (table[:, 0], table[:, 1]), np.nonzero(mask), (mask,)):
-        selection, _ = inplace._selected(at._ADD, np.zeros((5, 5)), indices, 1.0)
+        selection, _ = inplace._selected(functions._ADD, np.zeros((5, 5)), indices, 1.0)
         assert not selection.packs
         assert (selection.tuples() == np.stack(selection.components, -1)).all()
     for indices in ((table[:, 1], table[:, 0]), (table[:, 0], table[:, 0]), (table[1:, 0], table[:-1, 1])):
-        selection, _ = inplace._selected(at._ADD, np.zeros((5, 5)), indices, 1.0)
+        selection, _ = inplace._selected(functions._ADD, np.zeros((5, 5)), indices, 1.0)
         assert selection.packs
         assert (selection.tuples() == np.stack(indices, -1)).all()
 

@@ -583,7 +583,7 @@ def test_a_lock_dies_with_its_holder(root: Path) -> None:
     code = """
 import sys, time
 from pathlib import Path
-from scattergen import locks
+from scattergen.cache import locks
 with locks.advice(Path(sys.argv[1]), timeout=1, what="x") as held:
     print(held, flush=True)
     time.sleep(60)

@@ -22,6 +22,7 @@ from processes import python
 
 import scattergen
 from scattergen import at
+from scattergen.at import at as functions
 from scattergen.at import inplace
 from scattergen.call import dispatch, fast, plan, prepared
 from scattergen.compiler import build
@@ -209,7 +210,7 @@ def test_a_forked_child_runs_what_its_parent_ran() -> None:
 
 ENDS = """
 import numpy as np, scattergen
-from scattergen import dispatch
+from scattergen.call import dispatch
 
 data = np.zeros((400, 4000), np.float32)
 scattergen.scatter_elements(data, np.zeros(data.shape, np.int64), data, 1, "add", threads=2)
@@ -398,7 +399,7 @@ def test_a_plan_that_was_begun_with_another_number_of_threads_is_not_kept(
     kept: dict[str, tuple[Callable[[], object], Callable[[], int]]] = {
         "call": (lambda: scattergen.scatter_elements(data, indices, updates, 0, "add"), _kept_calls),
         "plan": (lambda: table(data, updates), lambda: len(table._kept)),
-        "numpy": (lambda: at.add(data, indices, updates), lambda: len(at._ADD.plans)),
+        "numpy": (lambda: at.add(data, indices, updates), lambda: len(functions._ADD.plans)),
     }
     call, plans = kept[way]
     make, another_sets = plan.plan, True

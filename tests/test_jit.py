@@ -118,7 +118,7 @@ def test_type_checkers_see_callables(tmp_path: Path) -> None:
 def test_many_are_built_at_once_and_told_of_one_by_one(tmp_path: Path) -> None:
     code = """
 import scattergen
-from scattergen import config
+from scattergen.common import config
 seen = []
 specs = ["scatter_nd_f32_i64_r2k1_add", "scatter_elements_f32_i64_r1a0_add"]
 kernels = scattergen.compile_all(specs, jobs=2, on_done=seen.append)

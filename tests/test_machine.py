@@ -58,7 +58,7 @@ def test_a_named_level_is_its_own_identity() -> None:
 def test_identity_starts_no_process_and_is_the_same_in_another() -> None:
     code = """
 import sys
-from scattergen import machine
+from scattergen.common import machine
 started = []
 sys.addaudithook(lambda event, _: started.append(event) if event in ("subprocess.Popen", "os.fork") else None)
 print(machine.cpu_identity("native"), started)

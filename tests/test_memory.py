@@ -192,7 +192,7 @@ def test_a_policy_of_the_programs_own_is_respected() -> None:
 SCARCE = """
 import resource
 import numpy as np, scattergen
-from scattergen import caller
+from scattergen.load import caller
 
 assert caller.make()
 small, large = (np.ones((size << 20) // 4, np.float32) for size in (30, 200))
@@ -219,7 +219,7 @@ def test_nothing_is_kept_where_that_is_said() -> None:
 
 MEASURED = """
 import numpy as np, scattergen
-from scattergen import caller
+from scattergen.load import caller
 
 def resident():
     with open("/proc/self/statm") as file:

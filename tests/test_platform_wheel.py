@@ -19,7 +19,8 @@ pytest.importorskip("hatchling", reason="needs hatchling, as nothing is fetched 
 
 CODE = """
 import numpy as np, pathlib, scattergen
-from scattergen import reference, standard
+from scattergen.operators import reference
+from scattergen.lower import standard
 from scattergen.operators.spec import OpSpec
 
 print(pathlib.Path(scattergen.__file__).parent)

@@ -20,7 +20,9 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the compilers h
 START = """
 import os, threading
 import numpy as np, scattergen
-from scattergen import config, reference, supply
+from scattergen.common import config
+from scattergen.operators import reference
+from scattergen.load import supply
 from scattergen.lower.kernel import KernelSpec
 
 data, indices, updates = np.zeros((5, 5), np.float32), np.arange(25).reshape(5, 5) % 3, np.full((5, 5), 0.1, np.float32)
@@ -175,7 +177,7 @@ def test_a_compiler_that_fails_unless_it_optimises_builds_the_optimised_kernel_a
 def test_where_nothing_can_be_built_the_store_is_asked_now_and_then(folder: Path) -> None:
     succeeds(folder, "call()")
     text = """
-from scattergen import build
+from scattergen.compiler import build
 looks, find = [], build._look_up
 build._look_up = lambda *given, **named: (looks.append(given[0]), find(*given, **named))[1]
 for _ in range(5):
@@ -239,7 +241,8 @@ def test_every_way_to_call_takes_the_optimised_kernel_in_the_end(folder: Path) -
         folder,
         """
 import gc
-from scattergen import direct, loader
+from scattergen.call import direct
+from scattergen.load import loader
 scattergen.compile("scatter_elements_f32_i64_r1a0_none")  # makes the caller module on the way
 plan, own = scattergen.prepare(indices, data.shape, axis=0, reduction="add"), data.copy()
 halves = data.astype(np.float16)

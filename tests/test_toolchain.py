@@ -306,7 +306,8 @@ def test_an_interrupt_stops_the_compiler(tmp_path: Path) -> None:
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from pathlib import Path
-from scattergen import paths, toolchain
+from scattergen.common import paths
+from scattergen.compiler import toolchain
 from scattergen.common.config import Settings
 work = Path({str(tmp_path / "work")!r})
 cc = toolchain.find(Settings(cc={str(hanging)!r}))
