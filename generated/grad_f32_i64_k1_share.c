@@ -69,12 +69,13 @@ static int next_run(place *p, const int64_t *layout)
 /* How far ahead of the work targets are fetched. */
 enum { AHEAD = 16, LINE = 64, FETCHED = 256 };
 
-static int64_t check(const void *indices, const int64_t *layout)
+static int64_t check(const void *indices, const int64_t *layout, int32_t threads)
 {
     const int64_t *size = layout + SIZES, *stride = size + DEPTH;
     const int64_t *inner = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
     place p = {.at = {0}};
     int64_t position = 0, offset;
+    (void)threads;
     do {
         for (int64_t i = 0; i < inner[EXTENT]; i++, position++)
             if (offsets(&offset, (const index_type *)indices + p.index + i * inner[INDEX], DEPTH, 1, size, stride))
@@ -86,7 +87,7 @@ static int64_t check(const void *indices, const int64_t *layout)
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
 SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout)
 {
-    const int64_t position = check(indices, layout);
+    const int64_t position = check(indices, layout, 1);
     return position < 0 ? 0 : position;
 }
 

@@ -40,10 +40,11 @@ SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *r
     return bad < 0;
 }
 
-static int64_t check(const void *indices, const int64_t *layout)
+static int64_t check(const void *indices, const int64_t *layout, int32_t threads)
 {
     const int64_t count = layout[COUNT], inner = layout[INNER], *size = layout + SIZE;
     int64_t offset;
+    (void)threads;
     for (int64_t row = 0; row < layout[OUTER] * count; row++) {
         const index_type *index =
             (const index_type *)indices + row / count * layout[INDEX_OUTER] + row % count * layout[INDEX_STEP];
@@ -57,7 +58,7 @@ static int64_t check(const void *indices, const int64_t *layout)
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
 SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout)
 {
-    const int64_t position = check(indices, layout);
+    const int64_t position = check(indices, layout, 1);
     return position < 0 ? 0 : position;
 }
 

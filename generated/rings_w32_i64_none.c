@@ -150,16 +150,16 @@ static void copy_rows(char *restrict out, const char *restrict update, int64_t n
 }
 
 /* Any start index is in bounds. */
-static int64_t check(const void *indices, const int64_t *layout)
+static int64_t check(const void *indices, const int64_t *layout, int32_t threads)
 {
-    (void)indices, (void)layout;
+    (void)indices, (void)layout, (void)threads;
     return -1;
 }
 
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
 SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout)
 {
-    const int64_t position = check(indices, layout);
+    const int64_t position = check(indices, layout, 1);
     return position < 0 ? 0 : position;
 }
 

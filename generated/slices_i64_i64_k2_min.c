@@ -67,30 +67,51 @@ SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *r
     return bad < 0;
 }
 
-static int64_t check(const void *indices, const int64_t *layout)
+/* Return the least position in [from, to) that is out of bounds, or -1. */
+SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *layout, int64_t from, int64_t to)
 {
-    const int64_t count = layout[COUNT], step = layout[INDEX_STEP];
-    const int64_t *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t step = layout[INDEX_STEP], *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t count = layout[COUNT], index_outer = layout[INDEX_OUTER];
+    const index_type *index = indices;
     int64_t offset[BLOCK];
-    for (int64_t outer = 0; outer < layout[OUTER]; outer++) {
-        const index_type *index = (const index_type *)indices + outer * layout[INDEX_OUTER];
-        for (int64_t k = 0, most = BLOCK; k < count;) {
-            const int64_t n = count - k < most ? count - k : most;
-            if (!offsets(offset, index + k * step, step, n, size, stride))
-                k += n;
-            else if (n > 1)
-                most = n / 2;
-            else
-                return outer * count + k;
-        }
+    int64_t most = BLOCK;
+    while (from < to) {
+        const int64_t row = from / count, k = from % count;
+        const int64_t rest = to - from < count - k ? to - from : count - k;
+        const int64_t n = rest < most ? rest : most;
+        if (!offsets(offset, index + row * index_outer + k * step, step, n, size, stride))
+            from += n;
+        else if (n > 1)
+            most = n / 2;
+        else
+            return from;
     }
     return -1;
+}
+
+static int64_t check(const void *indices, const int64_t *layout, int32_t threads)
+{
+    const int64_t positions = layout[OUTER] * layout[COUNT];
+#ifdef _OPENMP
+    if (threads > 1) {
+        int64_t least = INT64_MAX;
+#pragma omp parallel for num_threads(threads) reduction(min : least)
+        for (int32_t t = 0; t < threads; t++) {
+            const int64_t found = first_bad(indices, layout, positions * t / threads, positions * (t + 1) / threads);
+            if (found >= 0 && found < least)
+                least = found;
+        }
+        return least == INT64_MAX ? -1 : least;
+    }
+#endif
+    (void)threads;
+    return first_bad(indices, layout, 0, positions);
 }
 
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
 SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout)
 {
-    const int64_t position = check(indices, layout);
+    const int64_t position = check(indices, layout, 1);
     return position < 0 ? 0 : position;
 }
 

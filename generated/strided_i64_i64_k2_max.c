@@ -74,13 +74,14 @@ static void gather(index_type *restrict block, const char *index, int64_t step, 
             memcpy(block + i * DEPTH + j, index + i * step + j * component_step, sizeof *block);
 }
 
-static int64_t check(const void *indices, const int64_t *layout)
+static int64_t check(const void *indices, const int64_t *layout, int32_t threads)
 {
     const int64_t *size = layout + SIZES, *stride = size + DEPTH;
     const int64_t *inner = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
     place p = {.at = {0}};
     int64_t position = 0, offset;
     index_type tuple[DEPTH + 1];
+    (void)threads;
     do {
         for (int64_t i = 0; i < inner[EXTENT]; i++, position++) {
             gather(tuple, (const char *)indices + p.index + i * inner[INDEX], 0, 1, layout[COMPONENT_STEP]);
@@ -94,7 +95,7 @@ static int64_t check(const void *indices, const int64_t *layout)
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
 SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout)
 {
-    const int64_t position = check(indices, layout);
+    const int64_t position = check(indices, layout, 1);
     return position < 0 ? 0 : position;
 }
 

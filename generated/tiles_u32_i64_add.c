@@ -145,31 +145,57 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
     return 0;
 }
 
-static int64_t check(const void *indices, const int64_t *layout)
+/* Return where row `row` of the indices begins. */
+static inline const index_type *row_of(const void *indices, int64_t row, const int64_t *layout)
 {
-    const int64_t count = layout[COUNT], inner = layout[INNER], size = layout[SIZE];
+    const int64_t outer = row / layout[COUNT], k = row % layout[COUNT];
+    return (const index_type *)indices + outer * layout[INDEX_OUTER] + k * layout[INDEX_STEP];
+}
+
+/* Return the least position in [from, to) that is out of bounds, or -1. */
+SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *layout, int64_t from, int64_t to)
+{
+    const int64_t inner = layout[INNER], size = layout[SIZE];
     int32_t offset[BLOCK], column[BLOCK];
     memset(column, 0, (size_t)least(inner, BLOCK) * sizeof *column);
-    for (int64_t row = 0; row < layout[OUTER] * count; row++) {
-        const index_type *index =
-            (const index_type *)indices + row / count * layout[INDEX_OUTER] + row % count * layout[INDEX_STEP];
-        for (int64_t k = 0, most = BLOCK; k < inner;) {
-            const int64_t n = inner - k < most ? inner - k : most;
-            if (!place(offset, column, index + k, n, size, 0))
-                k += n;
-            else if (n > 1)
-                most = n / 2;
-            else
-                return row * inner + k;
-        }
+    int64_t most = BLOCK;
+    while (from < to) {
+        const int64_t row = from / inner, k = from % inner;
+        const int64_t rest = to - from < inner - k ? to - from : inner - k;
+        const int64_t n = rest < most ? rest : most;
+        if (!place(offset, column, row_of(indices, row, layout) + k, n, size, 0))
+            from += n;
+        else if (n > 1)
+            most = n / 2;
+        else
+            return from;
     }
     return -1;
+}
+
+static int64_t check(const void *indices, const int64_t *layout, int32_t threads)
+{
+    const int64_t positions = layout[OUTER] * layout[COUNT] * layout[INNER];
+#ifdef _OPENMP
+    if (threads > 1) {
+        int64_t least = INT64_MAX;
+#pragma omp parallel for num_threads(threads) reduction(min : least)
+        for (int32_t t = 0; t < threads; t++) {
+            const int64_t found = first_bad(indices, layout, positions * t / threads, positions * (t + 1) / threads);
+            if (found >= 0 && found < least)
+                least = found;
+        }
+        return least == INT64_MAX ? -1 : least;
+    }
+#endif
+    (void)threads;
+    return first_bad(indices, layout, 0, positions);
 }
 
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
 SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout)
 {
-    const int64_t position = check(indices, layout);
+    const int64_t position = check(indices, layout, 1);
     return position < 0 ? 0 : position;
 }
 

@@ -155,8 +155,9 @@ static inline int fits(index_type start, const int64_t *layout)
     return start >= 0 && start <= layout[SIZE] - layout[LENGTH];
 }
 
-static int64_t check(const void *indices, const int64_t *layout)
+static int64_t check(const void *indices, const int64_t *layout, int32_t threads)
 {
+    (void)threads;
     for (int64_t i = 0; i < layout[STARTS]; i++) {
         index_type start;
         memcpy(&start, (const char *)indices + i * layout[START_STEP], sizeof start);
@@ -169,7 +170,7 @@ static int64_t check(const void *indices, const int64_t *layout)
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
 SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout)
 {
-    const int64_t position = check(indices, layout);
+    const int64_t position = check(indices, layout, 1);
     return position < 0 ? 0 : position;
 }
 

@@ -1,4 +1,4 @@
-/* The scattergen kernel ABI, version 1.
+/* The scattergen kernel ABI, version 2.
  *
  * A kernel applies `updates` to `out` at the places that `indices` name. It reads no global state,
  * allocates nothing, and uses only index values that it has checked against their dim.
@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-#define SCATTERGEN_ABI 1
+#define SCATTERGEN_ABI 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,7 +27,7 @@ extern "C" {
 struct scattergen_kernel {
     int32_t abi;
     const char *name;
-    int64_t (*check)(const void *indices, const int64_t *layout);
+    int64_t (*check)(const void *indices, const int64_t *layout, int32_t threads);
     int64_t (*run)(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads);
     int64_t (*scratch_bytes)(const int64_t *layout, int32_t threads);

@@ -56,7 +56,7 @@ void _start(void)
     const int64_t layout[] = {2, 3, 4, 8, 4, 3, 3};
     const struct scattergen_kernel *kernel = scattergen_find("rows_f32_i64_add");
     float out[8];
-    if (!kernel || kernel->check(wrong, layout) != 4
+    if (!kernel || kernel->check(wrong, layout, 1) != 4
         || kernel->run(out, data, indices, updates, layout, 0, 1) != -1)
         system_call(EXIT, 1, 0, 0);
     for (int i = 0; i < 8; i++)

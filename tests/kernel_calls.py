@@ -592,9 +592,12 @@ def problem(kernel: Any, call: KernelCall, threads: int = 1) -> str:
     out, data, indices, updates = (ffi.cast("void *", m[1]) if m else ffi.NULL for m in memories)
     scratch = np.full(kernel.scratch_bytes(layout, threads) + 64, 0xA5, np.uint8)
     start = ffi.cast("void *", -(-scratch.ctypes.data // 64) * 64)
-    checked = kernel.check(indices, layout)
+    checked = kernel.check(indices, layout, 1)
     if (checked >= 0) != call.bad or checked < -1:
         return f"{call.name}: check returns {checked}"
+    for number in (2, 3, 7):
+        if (shared := kernel.check(indices, layout, number)) != checked:
+            return f"{call.name}, {number} threads: check returns {shared}, not {checked}"
     status = kernel.run(out, data, indices, updates, layout, start, threads)
     if (status >= 0) != call.bad or status < -1:
         return f"{call.name}, {threads} threads: run returns {status}"

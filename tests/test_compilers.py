@@ -225,11 +225,11 @@ def test_a_warning_would_be_an_error(compiler: Compiler, flags: tuple[str, ...],
 HEADER_USE = """
 #include "scattergen.h"
 #include "scattergen.h"
-static_assert(SCATTERGEN_ABI == 1, "what the header says");
+static_assert(SCATTERGEN_ABI == 2, "what the header says");
 int64_t call(void *out)
 {
     const struct scattergen_kernel *kernel = scattergen_kernel_count ? scattergen_kernels[0] : &scattergen_kernel;
-    return kernel->run(out, out, out, out, nullptr, out, 1) + kernel->check(out, nullptr);
+    return kernel->run(out, out, out, out, nullptr, out, 1) + kernel->check(out, nullptr, 1);
 }
 """
 

@@ -90,7 +90,7 @@ def system_missing(folder: Path) -> None:
 
 
 def abi_changed(folder: Path) -> None:
-    edit(folder, abi=2)
+    edit(folder, abi=1)
 
 
 def generator_changed(folder: Path) -> None:
@@ -136,7 +136,7 @@ HAS_V4 = Path("/proc/cpuinfo").exists() and "avx512vl" in Path("/proc/cpuinfo").
     [
         (machine_missing, "it is for linux pdp11, this machine is "),
         (system_missing, "it is for plan9 "),
-        (abi_changed, "it is of kernel ABI 2, this scattergen calls 1"),
+        (abi_changed, "it is of kernel ABI 1, this scattergen calls 2"),
         (generator_changed, "it was built by another scattergen (7.1)"),
         pytest.param(
             level_missing,
@@ -164,10 +164,10 @@ def test_a_folder_that_does_not_fit_is_refused_and_the_next_is_asked(
 
 
 def test_use_says_why_it_refuses(copy: Path) -> None:
-    edit(copy, abi=2)
+    edit(copy, abi=1)
     code = f"found = scattergen.use({str(copy)!r}); print(found.refusal); call()"
     reason, source = good(python(CALL + code)).splitlines()
-    assert reason.startswith("it is of kernel ABI 2")
+    assert reason.startswith("it is of kernel ABI 1")
     assert source in ("built", "cache")
 
 

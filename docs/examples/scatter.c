@@ -48,7 +48,7 @@ int main(void)
     if (!kernel || kernel->abi != SCATTERGEN_ABI || scattergen_find("rows_f32_i64_pow"))
         return 1;
     const int64_t wrong[ROWS * COUNT] = {0, 0, -1, 3, 4, 3};
-    printf("%s: position %" PRId64 " is out of bounds\n", kernel->name, kernel->check(wrong, layout));
+    printf("%s: position %" PRId64 " is out of bounds\n", kernel->name, kernel->check(wrong, layout, 1));
     for (int64_t i = 0; (kernel = scattergen_kernel_at(i)); i++)
         printf("%s\n", kernel->name);
     return 0;

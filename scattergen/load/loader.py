@@ -21,7 +21,7 @@ from ..common.record import Record
 from ..errors import CacheError
 from . import _abi
 
-ABI = 1
+ABI = 2
 NULL = _abi.ffi.NULL
 CALLER = "_scattergen_caller"
 
@@ -102,7 +102,7 @@ class Call:
 
     def check(self, indices: Any) -> int:
         """Return -1, or a position in `indices` that is out of bounds."""
-        return int(self._check(indices, self._layout))
+        return int(self._check(indices, self._layout, self.pointer.threads))
 
     def scratch(self) -> Any:
         """Return this thread's scratch, grown to what the call needs, which is reused by every call.
@@ -174,7 +174,7 @@ def _invoke_abi(call: Any, out: Any, data: Any, indices: Any, updates: Any, scra
     if elements & call.element_mask or index & call.index_mask:
         return MISALIGNED
     if call.check != NULL:
-        position = int(call.check(indices, call.layout))
+        position = int(call.check(indices, call.layout, call.threads))
         if position >= 0:
             return position
     return int(call.run(out, data, indices, updates, call.layout, scratch, call.threads))

@@ -12,7 +12,7 @@
 struct scattergen_call {
     int64_t (*run)(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads);
-    int64_t (*check)(const void *indices, const int64_t *layout); /* NULL: `out` is nobody else's yet */
+    int64_t (*check)(const void *indices, const int64_t *layout, int32_t threads); /* NULL: `out` is nobody else's yet */
     const int64_t *layout;
     int32_t threads;
     uintptr_t element_mask, index_mask;
@@ -28,7 +28,7 @@ static int64_t scattergen_invoke(const void *call, void *out, const void *data, 
         || ((uintptr_t)indices & c->index_mask))
         return MISALIGNED;
     if (c->check) {
-        const int64_t position = c->check(indices, c->layout);
+        const int64_t position = c->check(indices, c->layout, c->threads);
         if (position >= 0)
             return position;
     }

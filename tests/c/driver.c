@@ -84,7 +84,7 @@ static int run(FILE *file)
     char *scratch = size ? allocate((size_t)size) : NULL;
     if (scratch)
         memset(scratch, 0xa5, (size_t)size);
-    const int64_t checked = kernel->check(indices.first, layout);
+    const int64_t checked = kernel->check(indices.first, layout, threads);
     const int64_t status =
         kernel->run(out.first, data.first, indices.first, updates.first, layout, scratch, threads);
     int wrong = 0;
