@@ -15,6 +15,7 @@ import values
 from bits import difference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import python
 
 import scattergen
 from scattergen.call import accumulated, direct
@@ -252,3 +253,19 @@ def test_duplicates_are_refused_and_a_fast_plan_does_not_answer() -> None:
         assert run(data, where, ones, 0, "add").tolist() == [2050]
     with pytest.raises(ValueError, match="both name"):
         run(data, where, ones, 0, "add", duplicates="refuse")
+
+
+def test_python_that_drops_asserts_computes_the_same() -> None:
+    code = """
+import numpy as np, scattergen
+assert False, "python -O runs no assert"
+data, indices, updates = np.full(6, 2, np.float16), np.array([1, 1, 4]), np.array([3, 5, 7], np.float16)
+print(scattergen.scatter_elements(data, indices, updates, reduction="mul", accumulate="float32").tolist())
+print([found.tolist() for found in scattergen.gradients(
+    scattergen.scatter_elements, np.ones(6, np.float16), data, indices, updates, reduction="mul")])
+print(scattergen.graph.scatter(updates, np.array([0, 0, 1]), reduce="mean").tolist())
+"""
+    summed, gradients, means = python(code, PYTHONOPTIMIZE="1").splitlines()
+    assert summed == "[2.0, 30.0, 2.0, 2.0, 14.0, 2.0]"
+    assert gradients == "[[1.0, 15.0, 1.0, 1.0, 7.0, 1.0], [10.0, 6.0, 2.0]]"
+    assert means == "[4.0, 7.0]"

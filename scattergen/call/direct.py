@@ -82,7 +82,7 @@ def _convert(values: Array, into: Array, before: Array | None, widens: bool, mos
     have = ready(spec, values)
     if have is not None:
         layout = (values.size, int(widens))
-        assert run(have, layout, most_threads(6 * values.size, most), into, before, None, values) == -1
+        run(have, layout, most_threads(6 * values.size, most), into, before, None, values)
         return
     with np.errstate(all="ignore"):
         found = values.astype(into.dtype)

@@ -119,7 +119,8 @@ def execute(
     )
     if status >= 0:
         raise out_of_bounds(arguments)
-    assert status == -1, "a plan was called with addresses that it was not made for"
+    if status != -1:
+        raise RuntimeError(f"{found.kernel} was called with addresses that its plan was not made for")
     as_guessed = in_place if out is data else kernel_copies  # not in place by way of another array
     like_others = as_guessed and _as_given(read) and (same_indices or not repeats.possible(read))
     if keep is not None and like_others and not found.is_baseline and caller.adopt():
