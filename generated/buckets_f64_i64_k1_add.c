@@ -205,7 +205,9 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
                      in_row(row, update + k * update_step, update_step, n));
         }
 #ifdef _OPENMP
+        if (all > 1) {
 #pragma omp barrier
+        }
 #endif
         for (int64_t from = 0; from < all; from++) {
             const entry *e = lists + (from * all + me) * room, *last = e + lengths[turn][from][me];

@@ -71,6 +71,17 @@ static int next_run(place *p, const int64_t *layout)
     return 0;
 }
 
+/* Leave of a loop the steps that fall to thread `me` of `all`, and let p begin there; zero where there are none. */
+static int take_part(int64_t *loop, place *p, int64_t me, int64_t all)
+{
+    const int64_t first = loop[EXTENT] * me / all;
+    loop[EXTENT] = loop[EXTENT] * (me + 1) / all - first;
+    p->out = first * loop[OUT];
+    p->index = first * loop[INDEX];
+    p->update = first * loop[UPDATE];
+    return loop[EXTENT] > 0;
+}
+
 /* How far ahead of the work targets are fetched. */
 enum { AHEAD = 16, LINE = 64, FETCHED = 256 };
 
@@ -171,13 +182,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
         p.out = first * layout[OUT_STEP];
         p.update = first * layout[UPDATE_STEP];
     } else if (shared >= 0) {
-        int64_t *loop = mine + FIRST_LOOP + shared * LOOP_NUMBERS;
-        const int64_t first = loop[EXTENT] * me / all;
-        loop[EXTENT] = loop[EXTENT] * (me + 1) / all - first;
-        p.out = first * loop[OUT];
-        p.index = first * loop[INDEX];
-        p.update = first * loop[UPDATE];
-        if (loop[EXTENT] == 0)
+        if (!take_part(mine + FIRST_LOOP + shared * LOOP_NUMBERS, &p, me, all))
             return 0;
     }
     do {

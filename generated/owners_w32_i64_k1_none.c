@@ -212,7 +212,9 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
                      k);
         }
 #ifdef _OPENMP
+        if (all > 1) {
 #pragma omp barrier
+        }
 #endif
         for (int64_t from = 0; from < all; from++) {
             const entry *e = lists + (from * all + me) * room, *last = e + lengths[turn][from][me];

@@ -116,7 +116,7 @@ static int64_t windows(const int64_t *layout)
     return n;
 }
 
-/* Return where the loops stand at window n. */
+/* Return where the loops stand at run n of the innermost one. */
 static place place_of(int64_t n, const int64_t *layout)
 {
     place p = {.at = {0}};
@@ -176,7 +176,9 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
         copy((char *)out + from, (const char *)data + from, to - from, layout);
         end_stream();
 #ifdef _OPENMP
+        if (all > 1) {
 #pragma omp barrier
+        }
 #endif
     }
     if (first == end)

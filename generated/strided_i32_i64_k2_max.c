@@ -5,6 +5,10 @@
 
 #include "scattergen.h"
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 typedef int32_t element;
 typedef int64_t index_type;
 
@@ -38,10 +42,30 @@ SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *r
     return bad < 0;
 }
 
-/* layout, in bytes: of the output, number of loops, from one component to the next; size and stride of the dim
- * of each component; then for each loop, outermost first, its extent and the strides of out, indices and updates */
-enum { TOTAL, LOOPS, COMPONENT_STEP, SIZES, DEPTH = 2, FIRST_LOOP = SIZES + 2 * DEPTH };
+/* layout, in bytes: of the output, number of loops, which of them threads share (its steps never meet in a target; -1:
+ * one thread has it all), from one component to the next; size and stride of the dim of each component; then for each
+ * loop, outermost first, its extent and the strides of out, indices and updates */
+enum { TOTAL, LOOPS, SHARED, COMPONENT_STEP, SIZES, DEPTH = 2, FIRST_LOOP = SIZES + 2 * DEPTH };
 enum { EXTENT, OUT, INDEX, UPDATE, LOOP_NUMBERS, MOST_LOOPS = 128 };
+
+/* memcpy in short pieces. */
+SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict from, int64_t bytes)
+{
+    enum { PIECE = 1024 };
+    for (int64_t i = 0; i < bytes; i += PIECE)
+        memcpy(to + i, from + i, (size_t)(bytes - i < PIECE ? bytes - i : PIECE));
+}
+
+/* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
+ * libraries move strings by an instruction that takes ten times as long there on some processors. */
+static inline void copy_run(char *restrict to, const char *restrict from, int64_t n)
+{
+    const int64_t bytes = n * (int64_t)sizeof *to;
+    if (((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18)
+        copy_pieces((char *)to, (const char *)from, bytes);
+    else
+        memcpy(to, from, (size_t)bytes);
+}
 
 /* Where the loops stand: the coordinates of all but the innermost, and what they add up to in each array. */
 typedef struct {
@@ -66,6 +90,32 @@ static int next_run(place *p, const int64_t *layout)
     return 0;
 }
 
+/* Return where the loops stand at run n of the innermost one. */
+static place place_of(int64_t n, const int64_t *layout)
+{
+    place p = {.at = {0}};
+    for (int64_t d = layout[LOOPS] - 2; n; d--) {
+        const int64_t *loop = layout + FIRST_LOOP + d * LOOP_NUMBERS;
+        p.at[d] = n % loop[EXTENT];
+        p.out += p.at[d] * loop[OUT];
+        p.index += p.at[d] * loop[INDEX];
+        p.update += p.at[d] * loop[UPDATE];
+        n /= loop[EXTENT];
+    }
+    return p;
+}
+
+/* Leave of a loop the steps that fall to thread `me` of `all`, and let p begin there; zero where there are none. */
+static int take_part(int64_t *loop, place *p, int64_t me, int64_t all)
+{
+    const int64_t first = loop[EXTENT] * me / all;
+    loop[EXTENT] = loop[EXTENT] * (me + 1) / all - first;
+    p->out = first * loop[OUT];
+    p->index = first * loop[INDEX];
+    p->update = first * loop[UPDATE];
+    return loop[EXTENT] > 0;
+}
+
 /* Copy the components of n tuples into a packed block: they may lie at any address. */
 static void gather(index_type *restrict block, const char *index, int64_t step, int64_t n, int64_t component_step)
 {
@@ -74,22 +124,60 @@ static void gather(index_type *restrict block, const char *index, int64_t step, 
             memcpy(block + i * DEPTH + j, index + i * step + j * component_step, sizeof *block);
 }
 
-static int64_t check(const void *indices, const int64_t *layout, int32_t threads)
+/* Return the least position in [from, to) that is out of bounds, or -1. */
+SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *layout, int64_t from, int64_t to)
 {
     const int64_t *size = layout + SIZES, *stride = size + DEPTH;
     const int64_t *inner = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
-    place p = {.at = {0}};
-    int64_t position = 0, offset;
-    index_type tuple[DEPTH + 1];
-    (void)threads;
-    do {
-        for (int64_t i = 0; i < inner[EXTENT]; i++, position++) {
-            gather(tuple, (const char *)indices + p.index + i * inner[INDEX], 0, 1, layout[COMPONENT_STEP]);
-            if (offsets(&offset, tuple, DEPTH, 1, size, stride))
-                return position;
+    place p = place_of(from / inner[EXTENT], layout);
+    index_type tuples[BLOCK * DEPTH + 1];
+    int64_t offset[BLOCK], most = BLOCK;
+    for (int64_t k = from % inner[EXTENT]; from < to;) {
+        const int64_t rest = to - from < inner[EXTENT] - k ? to - from : inner[EXTENT] - k;
+        const int64_t n = rest < most ? rest : most;
+        gather(tuples, (const char *)indices + p.index + k * inner[INDEX], inner[INDEX], n, layout[COMPONENT_STEP]);
+        if (offsets(offset, tuples, DEPTH, n, size, stride)) {
+            if (n == 1)
+                return from;
+            most = n / 2;
+            continue;
         }
-    } while (next_run(&p, layout));
+        from += n;
+        k += n;
+        if (k == inner[EXTENT]) {
+            next_run(&p, layout);
+            k = 0;
+        }
+    }
     return -1;
+}
+
+/* Return how many positions there are. */
+static int64_t positions_of(const int64_t *layout)
+{
+    int64_t n = 1;
+    for (int64_t d = 0; d < layout[LOOPS]; d++)
+        n *= layout[FIRST_LOOP + d * LOOP_NUMBERS + EXTENT];
+    return n;
+}
+
+static int64_t check(const void *indices, const int64_t *layout, int32_t threads)
+{
+    const int64_t positions = positions_of(layout);
+#ifdef _OPENMP
+    if (threads > 1) {
+        int64_t least = INT64_MAX;
+#pragma omp parallel for num_threads(threads) reduction(min : least)
+        for (int32_t t = 0; t < threads; t++) {
+            const int64_t found = first_bad(indices, layout, positions * t / threads, positions * (t + 1) / threads);
+            if (found >= 0 && found < least)
+                least = found;
+        }
+        return least == INT64_MAX ? -1 : least;
+    }
+#endif
+    (void)threads;
+    return first_bad(indices, layout, 0, positions);
 }
 
 /* The position that a failed run reports; 0 where the caller has mended the index in the meantime. */
@@ -99,37 +187,75 @@ SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout
     return position < 0 ? 0 : position;
 }
 
-static int64_t run(void *out, const void *data, const void *indices, const void *updates,
-                   const int64_t *layout, void *scratch, int32_t threads)
+/* Apply the updates of a run of the innermost loop that begins at p; nonzero when an index is out of bounds. */
+static int apply_run(char *out, const char *indices, const char *updates, const place *p, const int64_t *layout)
 {
     const int64_t *size = layout + SIZES, *stride = size + DEPTH;
     const int64_t *inner = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
     /* the same tuple all along the innermost loop: one offset serves it */
     const int64_t block = inner[INDEX] ? BLOCK : inner[EXTENT], moves = inner[INDEX] != 0;
-    place p = {.at = {0}};
     index_type tuples[BLOCK * DEPTH + 1];
     int64_t offset[BLOCK];
-    (void)scratch, (void)threads;
-    if (data)
-        memcpy(out, data, (size_t)layout[TOTAL]);
-    do {
-        for (int64_t k = 0; k < inner[EXTENT]; k += block) {
-            const int64_t n = inner[EXTENT] - k < block ? inner[EXTENT] - k : block, offsets_read = moves ? n : 1;
-            gather(tuples, (const char *)indices + p.index + k * inner[INDEX], inner[INDEX], offsets_read,
-                   layout[COMPONENT_STEP]);
-            if (offsets(offset, tuples, DEPTH, offsets_read, size, stride))
-                return failed(indices, layout);
-            for (int64_t i = 0; i < n; i++) {
-                char *target = (char *)out + p.out + (k + i) * inner[OUT] + offset[moves ? i : 0];
-                element old, update;
-                memcpy(&old, target, sizeof old);
-                memcpy(&update, (const char *)updates + p.update + (k + i) * inner[UPDATE], sizeof update);
-                old = greater(old, update);
-                memcpy(target, &old, sizeof old);
-            }
+    for (int64_t k = 0; k < inner[EXTENT]; k += block) {
+        const int64_t n = inner[EXTENT] - k < block ? inner[EXTENT] - k : block, offsets_read = moves ? n : 1;
+        gather(tuples, indices + p->index + k * inner[INDEX], inner[INDEX], offsets_read, layout[COMPONENT_STEP]);
+        if (offsets(offset, tuples, DEPTH, offsets_read, size, stride))
+            return 1;
+        for (int64_t i = 0; i < n; i++) {
+            char *target = out + p->out + (k + i) * inner[OUT] + offset[moves ? i : 0];
+            element old, update;
+            memcpy(&old, target, sizeof old);
+            memcpy(&update, updates + p->update + (k + i) * inner[UPDATE], sizeof update);
+            old = greater(old, update);
+            memcpy(target, &old, sizeof old);
         }
-    } while (next_run(&p, layout));
-    return -1;
+    }
+    return 0;
+}
+
+/* Copy a range of the output, wait for all, and apply the part of the shared loop that falls to thread `me` of `all`.
+ * Nonzero when an index is out of bounds. */
+SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indices, const void *updates,
+                                 const int64_t *layout, void *scratch, int64_t me, int64_t all)
+{
+    const int64_t numbers = FIRST_LOOP + layout[LOOPS] * LOOP_NUMBERS, shared = layout[SHARED];
+    int64_t mine[FIRST_LOOP + MOST_LOOPS * LOOP_NUMBERS];
+    place p = {.at = {0}};
+    int bad = 0;
+    (void)scratch;
+    memcpy(mine, layout, (size_t)numbers * sizeof *mine);
+    if (data) {
+        const int64_t first = layout[TOTAL] * me / all, end = layout[TOTAL] * (me + 1) / all;
+        copy_run((char *)out + first, (const char *)data + first, end - first);
+#ifdef _OPENMP
+        if (all > 1) {
+#pragma omp barrier
+        }
+#endif
+    }
+    if (shared < 0 ? me > 0 : !take_part(mine + FIRST_LOOP + shared * LOOP_NUMBERS, &p, me, all))
+        return 0;
+    do {
+        bad |= apply_run(out, indices, updates, &p, mine);
+    } while (next_run(&p, mine));
+    return bad;
+}
+
+static int64_t run(void *out, const void *data, const void *indices, const void *updates,
+                   const int64_t *layout, void *scratch, int32_t threads)
+{
+    int bad = 0;
+#ifdef _OPENMP
+    if (threads > 1) {
+#pragma omp parallel num_threads(threads)
+        if (share(out, data, indices, updates, layout, scratch, omp_get_thread_num(), omp_get_num_threads()))
+#pragma omp atomic write
+            bad = 1;
+    } else
+#endif
+        bad = share(out, data, indices, updates, layout, scratch, 0, 1);
+    (void)threads;
+    return bad ? failed(indices, layout) : -1;
 }
 
 static int64_t scratch_bytes(const int64_t *layout, int32_t threads)

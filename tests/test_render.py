@@ -209,3 +209,13 @@ def test_the_checker_sees_bad_text(old: str, new: str, what: str) -> None:
 def test_the_checker_sees_the_end() -> None:
     for text in ("", "\n", GOOD + "\n", GOOD[:-1]):
         assert any("one newline" in problem for problem in c_text.problems(text))
+
+
+def test_a_kernel_on_one_thread_waits_for_nobody() -> None:
+    """Within OpenMP's threads of the caller's own, a barrier would wait for those."""
+    waiting = 0
+    for form in FORMS:
+        text = render(next(specs(form)))
+        waiting += "omp barrier" in text
+        assert text.count("#pragma omp barrier") == text.count("if (all > 1) {\n#pragma omp barrier\n")
+    assert waiting > 3

@@ -86,7 +86,6 @@ FORMS: dict[str, Form] = {
             "strided",
             "any strides in bytes, one element at a time along the innermost loop",
             has_depth=True,
-            threaded=False,
         ),
         Form("windows", "a run of positions for every start index, copied with any strides in bytes", kinds=("word",)),
         Form(

@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 from ..common.record import Record
 from ..operators.dtypes import DType
-from .kernel import FORMS
 from .loops import Nest
-from .lower import LAYOUTS, NEST_LAYOUTS, Layout, Loops
+from .lower import LAYOUTS, NEST_LAYOUTS, Layout, Loops, shared_loop
 
 BLOCK = 1024
 """Indices that kernels check at a time: the most columns of a tile."""
@@ -132,14 +131,15 @@ def of_nest(form: str, nest: Nest, item: int, total_bytes: int, fresh: bool, mac
 
     `item` are the bytes of an element, `total_bytes` those of the output.
     """
-    layout = NEST_LAYOUTS[form](nest, item, total_bytes)
-    if not FORMS[form].threaded:
-        return Choice(form, layout, 1)
+    layout = NEST_LAYOUTS[form](nest, item, total_bytes, machine.threads)
     steps = math.prod(loop.extent for loop in nest.loops) * (nest.window.extent if nest.window else 1)
     written = steps * item + (total_bytes if fresh else 0)
     if nest.window:
-        layout = (int(written > machine.l3 // STREAM_PAYS), *layout)
-    return Choice(form, layout, max(1, min(machine.threads, steps, 2 * written // COPY_PAYS)))
+        threads = min(steps, 2 * written // COPY_PAYS)
+        return Choice(form, (int(written > machine.l3 // STREAM_PAYS), *layout), max(1, min(machine.threads, threads)))
+    shared = shared_loop(nest, machine.threads)
+    shares = nest.loops[shared].extent if shared >= 0 else 1
+    return Choice(form, layout, max(1, min(machine.threads, shares, 2 * written // THREAD_PAYS)))
 
 
 def _rows(work: Work, machine: Machine) -> Choice:
