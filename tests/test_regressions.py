@@ -9,6 +9,7 @@ import pytest
 from bits import difference
 
 import scattergen
+from scattergen.call import threads as threads_of_calls
 from scattergen.errors import IndexOutOfBounds, SettingError, SpecError
 from scattergen.load import supply
 from scattergen.load.loader import _abi
@@ -89,6 +90,19 @@ def test_attributes_of_no_use_are_refused_by_name() -> None:
         scattergen.scatter(data, indices, updates, opset="9")  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="threads"):
         scattergen.scatter_elements(data, indices, updates, threads=[])  # type: ignore[arg-type]
+
+
+def test_no_way_to_ask_for_threads_gives_more_than_can_be_made(use_environment: Callable[..., None]) -> None:
+    assert threads_of_calls.most(5000) == threads_of_calls.MOST
+    use_environment(SCATTERGEN_NUM_THREADS="5000")
+    assert scattergen.get_num_threads() == threads_of_calls.most(None) == threads_of_calls.MOST
+    use_environment(SCATTERGEN_NUM_THREADS="3")
+    try:
+        scattergen.set_num_threads(5000)
+        assert scattergen.get_num_threads() == threads_of_calls.most(None) == threads_of_calls.MOST
+    finally:
+        scattergen.set_num_threads(0)
+    assert scattergen.get_num_threads() == 3
 
 
 @pytest.mark.parametrize("form", ["fresh", "in place", "another"])

@@ -13,7 +13,7 @@ from ..common import config, machine
 from ..errors import SettingError
 
 MOST = 256
-"""Threads that a call gets at most, whatever it asks for: libgomp ends a process where it cannot make them."""
+"""Threads that a call gets at most, whatever it or a setting asks for: libgomp ends a process where it cannot make them."""
 
 _number: int | None = None
 _forked = False
@@ -23,7 +23,7 @@ def get_num_threads() -> int:
     """Return how many threads a call takes at most when it does not say itself."""
     if _forked:
         return 1
-    return _number or config.settings().num_threads or machine.usable_cores()
+    return min(_number or config.settings().num_threads or machine.usable_cores(), MOST)
 
 
 def set_number(number: int) -> None:
