@@ -115,7 +115,10 @@ def __dir__() -> list[str]:
 
 
 def set_num_threads(number: int) -> None:
-    """Set how many threads a call takes at most, in this process; 0 goes back to the setting or the cores."""
+    """Set how many threads a call takes at most, in this process; 0 goes back to the setting or the cores.
+
+    No call takes more than 256. Raises `errors.SettingError` (ValueError) for what is no whole number, 0 or more.
+    """
     from .call import dispatch, threads
 
     threads.set_number(number)

@@ -17,7 +17,7 @@ class ScattergenError(Exception):
 
 
 class SpecError(ScattergenError, ValueError):
-    """A descriptor that names no kernel: which field, its value, and what is allowed."""
+    """A descriptor that names no kernel, or an attribute that no call has: which field, its value, what is allowed."""
 
     def __init__(self, field: str, value: object, allowed: str) -> None:
         super().__init__(field, value, allowed)

@@ -88,8 +88,12 @@ def test_attributes_of_no_use_are_refused_by_name() -> None:
         scattergen.scatter_elements(data, indices, updates, reduction=[])  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="opset"):
         scattergen.scatter(data, indices, updates, opset="9")  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="threads"):
-        scattergen.scatter_elements(data, indices, updates, threads=[])  # type: ignore[arg-type]
+    for number in (0, -1, [], 2.0, "2"):
+        with pytest.raises(SpecError, match=r"threads=.*allowed is a whole number, 1 or more"):
+            scattergen.scatter_elements(data, indices, updates, threads=number)  # type: ignore[arg-type]
+    for number in (-1, [], 2.0, "2"):
+        with pytest.raises(SettingError, match=r"threads=.*allowed is a whole number, 0 or more"):
+            scattergen.set_num_threads(number)  # type: ignore[arg-type]
 
 
 def test_no_way_to_ask_for_threads_gives_more_than_can_be_made(use_environment: Callable[..., None]) -> None:

@@ -10,10 +10,10 @@ import operator
 import os
 
 from ..common import config, machine
-from ..errors import SettingError
+from ..errors import SettingError, SpecError
 
 MOST = 256
-"""Threads that a call gets at most, whatever it or a setting asks for: libgomp ends a process where it cannot make them."""
+"""Threads that a call gets at most, whatever it or a setting says: libgomp ends a process where it cannot make them."""
 
 _number: int | None = None
 _forked = False
@@ -27,27 +27,36 @@ def get_num_threads() -> int:
 
 
 def set_number(number: int) -> None:
-    """Set what `get_num_threads` returns, in this process; 0 goes back to the setting or the cores."""
+    """Set what `get_num_threads` returns, in this process; 0 goes back to the setting or the cores.
+
+    Raise `SettingError` for what is no whole number, 0 or more.
+    """
     global _number
-    _number = _whole(number, least=0) or None
+    whole = _whole(number)
+    if whole < 0:
+        raise SettingError(f"threads={number!r}: allowed is a whole number, 0 or more")
+    _number = whole or None
 
 
 def most(threads: int | None) -> int:
-    """Return how many threads a call may take that asks for `threads`; None asks for the default."""
+    """Return how many threads a call may take that asks for `threads`; None asks for the default.
+
+    Raise `SpecError` for what is no whole number, 1 or more.
+    """
     if threads is None:
         return get_num_threads()
-    number = _whole(threads, least=1)
+    number = _whole(threads)
+    if number < 1:
+        raise SpecError("threads", threads, "a whole number, 1 or more, or None for the default")
     return 1 if _forked else min(number, MOST)
 
 
-def _whole(number: object, *, least: int) -> int:
+def _whole(number: object) -> int:
+    """Return a whole number, or one that is never allowed where it is none."""
     try:
-        whole = operator.index(number)  # type: ignore[arg-type]
+        return operator.index(number)  # type: ignore[arg-type]
     except TypeError:
-        whole = -1
-    if whole < least:
-        raise SettingError(f"threads={number!r}: allowed is a whole number, {least} or more")
-    return whole
+        return -1
 
 
 def become_serial() -> None:
