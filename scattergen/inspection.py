@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .cache import location
 from .call import threads
 from .common import config, machine
-from .compiler import targets, toolchain
+from .compiler import platforms, toolchain
 from .errors import CacheError, CompilerNotFound
 from .load import prebuilt
 from .lower.kernel import KernelSpec
@@ -81,7 +81,7 @@ def env() -> dict[str, Any]:
 def _level() -> str:
     """Return the highest level of x86-64 that this CPU has; empty on other processors."""
     has = [level for level in machine.LEVELS if not machine.lacking(level)]
-    return has[-1] if targets.here().endswith("x86_64") else ""
+    return has[-1] if platforms.here().endswith("x86_64") else ""
 
 
 def _versions() -> dict[str, str]:

@@ -20,7 +20,7 @@ HOUSE = {
     "operators": "dtypes ops spec bounds shapes reference",
     "lower": "kernel loops lower schedule standard",
     "render": "",
-    "compiler": "toolchain targets trials flights request build",
+    "compiler": "toolchain platforms trials single_flight request build",
     "load": "_abi loader caller manifest prebuilt supply",
     "arguments": "holders foreign arrays addressing packing repeats checks strings moving",
     "call": "threads plan fast dispatch direct accumulated calls explained prepared bound compiled",

@@ -32,7 +32,7 @@ def call():
     assert scattergen.scatter_elements(data, indices, updates, 0, "add").tobytes() == want
 
 def calls():
-    for _ in range(supply.ENOUGH // supply.CALL):
+    for _ in range(supply.OPTIMIZE_AFTER_ELEMENTS // supply.CALL_MIN_ELEMENTS):
         call()
 
 def large():
@@ -257,7 +257,7 @@ def all_ways():
 all_ways()
 first = dict(supply._ready)
 print(sum(one.is_baseline for one in first.values()) > 6)
-for _ in range(supply.ENOUGH // supply.CALL + 1):
+for _ in range(supply.OPTIMIZE_AFTER_ELEMENTS // supply.CALL_MIN_ELEMENTS + 1):
     all_ways()
 gc.collect()
 print([str(spec) for spec, one in supply._ready.items() if one.is_baseline])

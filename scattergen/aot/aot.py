@@ -18,7 +18,7 @@ from pathlib import Path
 from ..cache.cache import Store
 from ..common import config, machine
 from ..common.progress import Done
-from ..compiler import request, targets
+from ..compiler import platforms, request
 from ..errors import AheadOfTimeError, CompileError
 from ..load import loader, manifest
 from ..load.manifest import Manifest
@@ -46,7 +46,7 @@ def build(
     Args:
         items: as `wanted.gather` takes them: specs, their texts, ``standard``, .toml, .json and .onnx files.
         folder: made whole or not at all; an older one that this function wrote is replaced.
-        target: as `targets.parse` takes it; by default this kind of machine.
+        target: as `platforms.parse` takes it; by default this kind of machine.
         name: of the library, as in ``-lscattergen_kernels``.
         jobs: compilers at a time; by default as many as there are cores to use.
         openmp: False leaves threads out, and with them the need of OpenMP's runtime.
@@ -61,7 +61,7 @@ def build(
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise AheadOfTimeError(f"name {name!r}: allowed are lower-case letters, digits and underscores")
     asked, place = wanted.gather(items), Path(os.path.abspath(folder))
-    plan = libraries.Plan(targets.parse(target), config.settings(), name, openmp=openmp)
+    plan = libraries.Plan(platforms.parse(target), config.settings(), name, openmp=openmp)
     _refuse_foreign(place)
     place.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))

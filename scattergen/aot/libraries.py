@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ..common import process
 from ..common.config import Settings
-from ..compiler import targets, toolchain, trials
-from ..compiler.targets import Target
+from ..compiler import platforms, toolchain, trials
+from ..compiler.platforms import Target
 from ..compiler.toolchain import Compiler
 from ..errors import CompileError
 
@@ -65,7 +65,7 @@ class Compiling:
     def __init__(self, plan: Plan, folder: Path, scratch: Path, kept: Path) -> None:
         """Raise `CompilerNotFound` where nothing builds for the target."""
         self.plan, self.folder, self.scratch, self.kept = plan, folder, scratch, kept
-        self.compiler = targets.compiler(plan.target, plan.settings)
+        self.compiler = platforms.compiler(plan.target, plan.settings)
         self.openmp = plan.openmp
 
     def learn(self) -> None:

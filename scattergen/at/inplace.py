@@ -23,7 +23,7 @@ from ..operators import bounds, dtypes
 from ..operators.ops import OPS, Op
 from . import pieces, quick
 from .casting import Convert
-from .quick import Fast
+from .quick import UpdateAgain
 from .selection import NotCovered, Selection, as_read, select
 
 _SCALARS = (float, int, np.generic)
@@ -48,9 +48,9 @@ class Idiom:
 
     def forget(self) -> None:
         """Drop every plan: something that plans depend on has changed."""
-        self.plans: dict[tuple[Any, ...], Fast] = {}
+        self.plans: dict[tuple[Any, ...], UpdateAgain] = {}
         """Types and shapes of all arguments → what serves them."""
-        self.recent: dict[tuple[Any, ...], Fast] = {}
+        self.recent: dict[tuple[Any, ...], UpdateAgain] = {}
         """The shape of an index array → what served it last; C looks at the arrays. Empty without a caller module."""
 
     def __call__(self, a: Any, indices: Any, b: Any, *axis: Any) -> None:
@@ -58,15 +58,15 @@ class Idiom:
         guess = None
         if type(indices) is _ndarray and (not axis or type(axis[0]) is int):  # 1.0 would be found where 1 was kept
             guess = (indices.shape, *axis)
-            fast = self.recent.get(guess)
-            if fast is not None and fast(a, indices, b):
+            update = self.recent.get(guess)
+            if update is not None and update(a, indices, b):
                 return
         key = _signature(a, indices, b, axis)
         if key is not None:
-            fast = self.plans.get(key)
-            if fast is not None and fast(a, indices, b):
-                self._guess(guess, fast)
-                if self.plans.get(key) is not fast:  # dropped while it ran
+            update = self.plans.get(key)
+            if update is not None and update(a, indices, b):
+                self._guess(guess, update)
+                if self.plans.get(key) is not update:  # dropped while it ran
                     self.recent.clear()
                 return
         self.run(a, indices, b, axis, key)
@@ -102,17 +102,17 @@ class Idiom:
         plan, planned = dispatch.planned(arguments, None, 0)  # the call has been counted
         if plan.call is None or plan.is_baseline or planned is not arguments:
             return
-        fast = quick.fast(arguments, plan.call, self.convert, a, indices, b)
-        if fast is not None:
+        update = quick.updating(arguments, plan.call, self.convert, a, indices, b)
+        if update is not None:
             if len(self.plans) >= MOST_PLANS:
                 self.forget()
-            self.plans[key] = fast
+            self.plans[key] = update
             if dispatch.era is not began:  # it may have the old number of threads
                 self.forget()
 
-    def _guess(self, guess: tuple[Any, ...] | None, fast: Fast) -> None:
+    def _guess(self, guess: tuple[Any, ...] | None, update: UpdateAgain) -> None:
         if guess is not None and loader.functions is not None:
-            self.recent[guess] = fast
+            self.recent[guess] = update
 
     def arguments(self, a: Any, indices: Any, b: Any, axis: tuple[Any, ...]) -> Arguments:
         """Return the call as one of ScatterND or ScatterElements, or raise `NotCovered`."""

@@ -17,8 +17,8 @@ from ..load.loader import NULL
 from .casting import Convert
 from .selection import NotCovered
 
-Fast = Callable[[Any, Any, Any], bool]
-"""A function of ``a``, ``indices`` and ``b`` that does the call and says so, or has done nothing."""
+UpdateAgain = Callable[[Any, Any, Any], bool]
+"""A function of ``a``, ``indices`` and ``b`` that updates ``a`` and says so, or has done nothing."""
 
 MOST_PACKED = 1 << 14
 """Index tuples up to which they are packed here; above it pays to see whether they lie so already."""
@@ -40,7 +40,9 @@ def signature(indices: tuple[Any, ...]) -> tuple[Any, ...] | None:
     return tuple(parts)
 
 
-def fast(arguments: Arguments, call: loader.Call, convert: Convert, a: Array, indices: Any, b: Any) -> Fast | None:
+def updating(
+    arguments: Arguments, call: loader.Call, convert: Convert, a: Array, indices: Any, b: Any
+) -> UpdateAgain | None:
     """Return the function that serves arrays of the types and shapes of these; None where these are not for it.
 
     `arguments` are those with which `call` served them.
@@ -84,11 +86,11 @@ def _spreading(convert: Convert, shape: tuple[int, ...]) -> Convert:
     return lambda dtype, b: np.full(shape, convert(dtype, b))
 
 
-def _taking(plain: Fast, place: int) -> Fast:
+def _taking(plain: UpdateAgain, place: int) -> UpdateAgain:
     return lambda a, indices, b: plain(a, indices[place], b)
 
 
-def _packing(plain: Fast, places: list[int], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Fast:
+def _packing(plain: UpdateAgain, places: list[int], shape: tuple[int, ...], dtype: np.dtype[Any]) -> UpdateAgain:
     empty, columns = np.empty, list(enumerate(places))
 
     def packed(a: Any, indices: Any, b: Any) -> bool:
@@ -102,7 +104,7 @@ def _packing(plain: Fast, places: list[int], shape: tuple[int, ...], dtype: np.d
 
 def _invoking(
     call: loader.Call, arrays: tuple[Array, Array, Array], convert: Convert | None, kind: type[Any] | None
-) -> Fast:
+) -> UpdateAgain:
     """Return the call of a kernel on C-contiguous arrays like these; of a scalar of `kind` if that is given.
 
     A scalar that is the last one again is cast already. C looks at the arrays where there is a caller module, Python

@@ -20,9 +20,9 @@ from ..operators.ops import Op
 from ..operators.spec import OpSpec
 from .plan import MOST_PLANS
 
-Fast = Callable[[Any, Any, Any, Any], Array | None]
-"""Serves arrays of one kind (data, indices, updates, out); None for all others, which it does not touch, and for bad
-indices."""
+Replay = Callable[[Any, Any, Any, Any], Array | None]
+"""Returns the result of a call on arrays (data, indices, updates, out) like those that were served before; None for all
+others, which it does not touch, and for bad indices."""
 
 Keep = Callable[[Call, Array, Array, Array, Array | None], None]
 """Takes a call and the arrays (data, indices, updates, out) that it served, and serves others like them by it."""
@@ -32,7 +32,7 @@ _TYPES = (Op, OpSpec, int, str, bool, type(None))
 
 _NUMPY_INTEGERS = frozenset(np.dtype(code).type for code in np.typecodes["AllInteger"])
 
-_plans: dict[tuple[Any, ...], Fast] = {}
+_plans: dict[tuple[Any, ...], Replay] = {}
 """What the caller module's table holds, where that is not used."""
 
 
@@ -40,10 +40,10 @@ def _recall(data: Any, indices: Any, updates: Any, out: Any, *attributes: Any) -
     if not type(data) is type(indices) is type(updates) is np.ndarray:  # a masked array has all else in common
         return None
     try:
-        fast = _plans.get(key(data, indices, updates, out, *attributes))
+        replay = _plans.get(key(data, indices, updates, out, *attributes))
     except Exception:  # an attribute that cannot be hashed or compared; the checks say what is wrong with it
         return None
-    return fast(data, indices, updates, out) if fast else None
+    return replay(data, indices, updates, out) if replay else None
 
 
 recall: Callable[..., Array | None] = _recall
@@ -84,7 +84,7 @@ def _keep(
         _plans[key(*given, *attributes)] = served
 
 
-def serving(call: Call, pointer: Any, data: Array, indices: Array, updates: Array, out: Array | None) -> Fast | None:
+def serving(call: Call, pointer: Any, data: Array, indices: Array, updates: Array, out: Array | None) -> Replay | None:
     """Return what serves arrays like these by a call, one of whose pointers is `pointer`; None where nothing does.
 
     With a caller module it looks at the arrays; without one whoever asks it has to know that they are like these.
@@ -96,7 +96,7 @@ def serving(call: Call, pointer: Any, data: Array, indices: Array, updates: Arra
     return None
 
 
-def looks(served: Fast) -> bool:
+def looks(served: Replay) -> bool:
     """Whether this looks at the arrays by itself, as the caller module's functions do."""
     return isinstance(served, BuiltinFunctionType)
 
@@ -114,7 +114,7 @@ def key(data: Any, indices: Any, updates: Any, out: Any, *attributes: Any) -> tu
     )  # fmt: skip
 
 
-def _without_caller(call: Call, pointer: Any, data: Array, out: Array | None) -> Fast:
+def _without_caller(call: Call, pointer: Any, data: Array, out: Array | None) -> Replay:
     shape, scratch = data.shape, call.scratch
     address, invoke, empty, may_share = loader.address, loader.invoke, np.empty, np.may_share_memory
 

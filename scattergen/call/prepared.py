@@ -66,9 +66,9 @@ class Prepared:
 
     def forget(self) -> None:
         """Drop what depends on the number of threads; it is made again by the next call."""
-        self._kept: dict[tuple[Any, ...], fast.Fast] = {}
+        self._kept: dict[tuple[Any, ...], fast.Replay] = {}
         """All that makes calls alike → what serves them."""
-        self._recent: list[fast.Fast] = [_nobody] * 3
+        self._recent: list[fast.Replay] = [_nobody] * 3
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -124,7 +124,7 @@ class Prepared:
         self._kept[fast.key(data, indices, updates, out)] = served
         self._guess(served, data, out)
 
-    def _guess(self, served: fast.Fast, data: Any, out: Any) -> None:
+    def _guess(self, served: fast.Replay, data: Any, out: Any) -> None:
         if fast.looks(served):
             self._recent[_kind(data, out)] = served
 

@@ -139,10 +139,10 @@ def _look_up(name: str, asked: str, chosen: Settings, *, by_anybody: bool) -> st
 
 
 def _once(store: Store, name: str, key: str, compiler: Compiler, make: _Make) -> Built:
-    from . import flights  # imports threading: not on the way to a hit
+    from . import single_flight  # imports threading: not on the way to a hit
 
     run = functools.partial(_build, store, name, key, compiler, make)
-    return flights.once((store.place, name, key), run)
+    return single_flight.once((store.place, name, key), run)
 
 
 def _copied(entry: str, name: str) -> str:
@@ -253,6 +253,6 @@ def forget() -> None:
     for kept in (_store, _compiler):
         kept.cache_clear()
     request.forget()
-    from . import flights
+    from . import single_flight
 
-    flights.forget()
+    single_flight.forget()

@@ -101,13 +101,13 @@ def planned(
         element = DTYPES[f"w{8 * element.size}"]
     (start, strides), (_, out_strides) = turned(shape, dims), turned(sizes, ())
     in_indices = tuple(stride // spec.index.size for stride in index_strides)
-    loops = Loops.of(spec, Extents(index_shape, shape, sizes, out_strides, in_indices, strides))
+    loops = WalkNest.of(spec, Extents(index_shape, shape, sizes, out_strides, in_indices, strides))
     kernel = direct.kernel("grad", element, spec.index, operation, len(loops.components))
     shared, most = loops.shared(reads=operation in _READING)
     return Planned(kernel, loops.layout(shared, math.prod(sizes), gradient + start), most)
 
 
-class Loops(Record):
+class WalkNest(Record):
     """A nest as the grad form walks it: loops, and a slice for each step of them. Strides are in elements."""
 
     loops: tuple[Loop, ...]
@@ -115,7 +115,7 @@ class Loops(Record):
     components: tuple[Component, ...]
 
     @classmethod
-    def of(cls, spec: OpSpec, extents: Extents) -> Loops:
+    def of(cls, spec: OpSpec, extents: Extents) -> WalkNest:
         """Return the loops of a call on C-contiguous data; strides are in elements."""
         nest = addressing.canonical_nest(spec, extents)
         loops, row = nest.loops, _ONE

@@ -122,10 +122,10 @@ def _level(found: Manifest) -> str:
     """Return the best level of a folder that this machine has; raise `AheadOfTimeError` if it has none."""
     if found.abi != loader.ABI:
         raise AheadOfTimeError(f"it is of kernel ABI {found.abi}, this scattergen calls {loader.ABI}: build it again")
-    from ..compiler import targets
+    from ..compiler import platforms
 
-    if f"{found.system} {found.machine}" != targets.here():
-        raise AheadOfTimeError(f"it is for {found.system} {found.machine}, this machine is {targets.here()}")
+    if f"{found.system} {found.machine}" != platforms.here():
+        raise AheadOfTimeError(f"it is for {found.system} {found.machine}, this machine is {platforms.here()}")
     if found.generator != request.generator_fingerprint():
         raise AheadOfTimeError(
             f"it was built by another scattergen ({found.version}), whose kernels may read their layouts"

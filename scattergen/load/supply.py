@@ -21,13 +21,13 @@ from ..lower.kernel import KernelSpec
 from . import loader, prebuilt
 from .loader import Loaded
 
-SOON = 1 << 18
+BASELINE_MAX_ELEMENTS = 1 << 18
 """Elements up to which a call takes a baseline kernel: it is done with them before an optimiser would be."""
 
-ENOUGH = 1 << 20
+OPTIMIZE_AFTER_ELEMENTS = 1 << 20
 """Elements after which a baseline kernel has cost a process a part of what the optimised one does."""
 
-CALL = 1 << 12
+CALL_MIN_ELEMENTS = 1 << 12
 """Elements that count for a call at least: those of baseline kernels do not go by the table of small calls."""
 
 
@@ -62,21 +62,32 @@ def ready(spec: KernelSpec, elements: int | None = None) -> Ready:
     """
     found = _ready.get(spec)
     if found is None:
-        small = elements is not None and elements <= SOON
+        small = elements is not None and elements <= BASELINE_MAX_ELEMENTS
         found = _ready.setdefault(spec, _ahead_of_time(spec) or (_soonest(spec) if small else _best(spec)))
-    return _improved(spec, found, elements) if found.is_baseline and _is_due(spec, elements) else found
+    if not found.is_baseline:
+        return found
+    if elements is not None:
+        _count(spec, elements)
+    return _improved(spec, found, elements) if _is_due(spec, elements) else found
 
 
 def counted(*arrays: Any) -> int:
     """Return the elements that a call on arrays counts for."""
-    return max([CALL, *(int(array.size) for array in arrays)])
+    return max([CALL_MIN_ELEMENTS, *(int(array.size) for array in arrays)])
+
+
+def _count(spec: KernelSpec, elements: int) -> None:
+    _done[spec] = _done.get(spec, 0) + elements
 
 
 def _is_due(spec: KernelSpec, elements: int | None) -> bool:
-    if elements is None or elements > SOON or config.settings().compile == "optimized":
-        return True
-    done = _done[spec] = _done.get(spec, 0) + elements
-    return done > ENOUGH
+    """Whether the optimised kernel is to take the place of a baseline one, which has served what was counted."""
+    return (
+        elements is None
+        or elements > BASELINE_MAX_ELEMENTS
+        or config.settings().compile == "optimized"
+        or _done.get(spec, 0) > OPTIMIZE_AFTER_ELEMENTS
+    )
 
 
 def _improved(spec: KernelSpec, baseline: Ready, elements: int | None) -> Ready:
