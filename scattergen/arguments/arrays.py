@@ -64,11 +64,11 @@ class Arguments:
 
 
 def prepare(
-    op: Op, opset: int, place: Any, reduction: str, data: Any, indices: Any, updates: Any, out: Any, mode: str = ""
+    op: Op, opset: int, axis: Any, reduction: str, data: Any, indices: Any, updates: Any, out: Any, mode: str = ""
 ) -> Arguments:
     """Return the arguments of a call, or raise `DTypeError`, `ShapeError` or `SpecError`.
 
-    `place` is the axis, negative or not, for an operator that has one.
+    `axis` may be negative, and counts only for an operator that has one.
     """
     if not isinstance(reduction, str):
         raise SpecError("reduction", reduction, "the name of one, as none or add")
@@ -86,7 +86,7 @@ def prepare(
         indices = np.zeros(data.shape[:1], np.int64)
     indices = as_indices(indices, op)
     updates = like_data(updates, names.updates, data, op, copies)
-    place = shapes.fit(op, place, data, indices, updates)
+    place = shapes.fit(op, axis, data, indices, updates)
     spec = spec_of(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset, mode)
     if out is not None:
         out = check_out(str(op), out, data, copies, names.data)

@@ -44,7 +44,7 @@ class Store(Record):
     ``memory`` (a private folder is all there is); ``off`` (the same, and nothing is found again).
     """
 
-    place: str
+    folder: str
     """Path of its root."""
     mode: str
     limit: int
@@ -57,12 +57,12 @@ class Store(Record):
         with one RuntimeWarning; `strict` makes that a `CacheError`.
         """
         if settings.cache in ("memory", "off"):
-            return cls(place=location.private(), mode=settings.cache, limit=settings.cache_limit)
+            return cls(folder=location.private(), mode=settings.cache, limit=settings.cache_limit)
         root = location.choose(settings.cache_dir, os.environ)
         reading = settings.cache == "read-only"
         why = _reason(root, reading=reading, shared=reading and bool(settings.cache_dir))
         if root and not why:
-            return cls(place=root, mode=settings.cache, limit=settings.cache_limit)
+            return cls(folder=root, mode=settings.cache, limit=settings.cache_limit)
         if strict:
             raise CacheError(f"the kernel store cannot be used: {why}")
         _warn(f"{why}. Until then kernels are kept for the life of this process only.")
@@ -71,14 +71,14 @@ class Store(Record):
     @classmethod
     def private(cls) -> Store:
         """Open this process's private store, which goes when the process ends."""
-        return cls(place=location.private(), mode="memory", limit=0)
+        return cls(folder=location.private(), mode="memory", limit=0)
 
     @property
     def root(self) -> Path:
         """Its root."""
         from pathlib import Path  # here and elsewhere: not on the way to a hit
 
-        return Path(self.place)
+        return Path(self.folder)
 
     def get(self, name: str, key: str) -> Path | None:
         """Return the verified library of an entry, or None. A damaged entry is moved aside."""
@@ -137,16 +137,16 @@ class Store(Record):
 
         folder = entries.folder_name(name, key)
         try:
-            location.prepare(self.place)
+            location.prepare(self.folder)
             if self.mode == "off":
                 return self._made(name, make) / LIBRARY
             shard = self.root / location.LOCKS / key[:2]
             with locks.advice(shard, timeout=_LOCK_TIMEOUT, what=name):
                 return self.get(name, key) or self._publish(name, folder, make)
         except OSError as problem:
-            if self.place == location.existing_private():
-                raise CacheError(f"no kernel can be built in {self.place}: {problem}; set TMPDIR") from problem
-            _warn(f"{self.place} cannot be written ({problem}). {name} is kept while this process lives.")
+            if self.folder == location.existing_private():
+                raise CacheError(f"no kernel can be built in {self.folder}: {problem}; set TMPDIR") from problem
+            _warn(f"{self.folder} cannot be written ({problem}). {name} is kept while this process lives.")
             return Store.private().build(name, key, make)
 
     def _publish(self, name: str, folder: str, make: Make) -> Path:
@@ -197,12 +197,12 @@ class Store(Record):
         """Add to what is known about a compiler. A store that cannot be written forgets it."""
         from . import learnt
 
-        root = location.private() if self.mode == "read-only" else self.place
+        root = location.private() if self.mode == "read-only" else self.folder
         learnt.add(root, identity, {**self.facts(identity), **facts})
 
     def compiler_folder(self) -> Path:
         """Return a folder where compilers may keep caches of their own."""
-        root = location.private() if self.mode == "read-only" else self.place
+        root = location.private() if self.mode == "read-only" else self.folder
         from pathlib import Path
 
         return Path(root, location.COMPILERS, "zig")
@@ -211,7 +211,7 @@ class Store(Record):
         if self.mode == "off":
             return []
         top = location.existing_private() if self.mode == "read-only" else None
-        return [self.place, top] if top else [self.place]
+        return [self.folder, top] if top else [self.folder]
 
 
 def _reason(root: str | None, *, reading: bool, shared: bool) -> str:

@@ -31,15 +31,15 @@ ROOM = 1 << 19
 SHARED_ROOM = 4 * ROOM
 """That on several threads, which wait for each other after every chunk."""
 
-Place = tuple[slice, ...]
+Block = tuple[slice, ...]
 
 
 def run(
-    op: Op, opset: int, place: Any, reduction: str, data: Any, indices: Any, updates: Any, out: Any,
+    op: Op, opset: int, axis: Any, reduction: str, data: Any, indices: Any, updates: Any, out: Any,
     threads: int | None, duplicates: str, unique: bool, accumulate: Any,
 ) -> Array:  # fmt: skip
     """Run one call as `dispatch.run` does, accumulating in the type that `accumulate` names."""
-    arguments = arrays.prepare(op, opset, place, reduction, data, indices, updates, out)
+    arguments = arrays.prepare(op, opset, axis, reduction, data, indices, updates, out)
     require(arguments.spec, accumulate)
     arguments.unique = bool(unique)
     if duplicates != "allow":
@@ -72,19 +72,19 @@ def execute(arguments: Arguments, threads: int | None) -> Array:
     direct_out = out is not None and out.dtype.isnative and _apart(data, out)
     target = out if out is not None and direct_out else dispatch.unwritten(data)
     room: Array | None = None
-    for place in _blocks(data.shape, _outer_dims(arguments), _room(threads)):
-        if direct_out and place and room is None and not arguments.checked and _is_out_of_bounds(arguments):
+    for block in _blocks(data.shape, _outer_dims(arguments), _room(threads)):
+        if direct_out and block and room is None and not arguments.checked and _is_out_of_bounds(arguments):
             raise dispatch.out_of_bounds(arguments)  # of one piece, `out` is written when all has gone well
-        before = arrays.plain(data[place])
+        before = arrays.plain(data[block])
         if room is None:  # the first piece is the largest
             room = np.empty(before.size, np.float32)
         wide = room[: before.size].reshape(before.shape)
         direct.widen(before, wide, threads)
         try:
-            apply_to(wide, _at(arguments, place), threads)
+            apply_to(wide, _at(arguments, block), threads)
         except IndexOutOfBounds:
             raise dispatch.out_of_bounds(arguments) from None  # by its position in all of `indices`
-        _settle(wide, before, target[place], threads)
+        _settle(wide, before, target[block], threads)
     if out is None or direct_out:
         return target
     np.copyto(out, target)
@@ -102,13 +102,13 @@ def apply_to(wide: Array, arguments: Arguments, threads: int | None) -> None:
     tuples = spec.op.addressing == "tuples"
     dims, most = indices.ndim - 1 if tuples else spec.place + 1, _room(threads)
     room = np.empty(min(updates.size, max(most, math.prod(updates.shape[dims:]))), np.float32)
-    for place in _blocks(updates.shape, dims, most):
-        chunk = arrays.plain(updates[place])
+    for block in _blocks(updates.shape, dims, most):
+        chunk = arrays.plain(updates[block])
         floats = room[: chunk.size].reshape(chunk.shape)
         direct.widen(chunk, floats, 1)
-        target = wide if tuples else wide[place[: spec.place]]  # a chunk of outer steps has those of the output
+        target = wide if tuples else wide[block[: spec.place]]  # a chunk of outer steps has those of the output
         dispatch.execute(
-            Arguments(spec, target, indices[place], floats, target, [], checked=True, unique=arguments.unique), threads
+            Arguments(spec, target, indices[block], floats, target, [], checked=True, unique=arguments.unique), threads
         )
 
 
@@ -119,9 +119,9 @@ def wide_spec(spec: OpSpec) -> OpSpec:
 
 def first_part(arguments: Arguments, threads: int | None) -> Arguments:
     """Return the first call in float32 that `execute` makes, with arrays that hold nothing: for `explain`."""
-    place = next(_blocks(arguments.data.shape, _outer_dims(arguments), _room(threads)))
-    part = _at(arguments, place)
-    wide = np.empty(arguments.data[place].shape, np.float32)
+    block = next(_blocks(arguments.data.shape, _outer_dims(arguments), _room(threads)))
+    part = _at(arguments, block)
+    wide = np.empty(arguments.data[block].shape, np.float32)
     spec, tuples = wide_spec(arguments.spec), arguments.spec.op.addressing == "tuples"
     dims = part.indices.ndim - 1 if tuples else spec.place + 1
     chunk = next(_blocks(part.updates.shape, dims, _room(threads)))
@@ -136,11 +136,11 @@ def first_part(arguments: Arguments, threads: int | None) -> Arguments:
     return Arguments(spec, wide, part.indices[chunk], floats, wide, copies, checked=True, unique=arguments.unique)
 
 
-def _at(arguments: Arguments, place: Place) -> Arguments:
+def _at(arguments: Arguments, block: Block) -> Arguments:
     """Return the part of a call that concerns a piece of `data`; it may have no update."""
-    if not place:
+    if not block:
         return arguments
-    return arguments.reading(arguments.indices[place], arguments.updates[place], arguments.copies)
+    return arguments.reading(arguments.indices[block], arguments.updates[block], arguments.copies)
 
 
 def _outer_dims(arguments: Arguments) -> int:
@@ -163,7 +163,7 @@ def _room(threads: int | None) -> int:
     return ROOM if most_threads(threads) == 1 else SHARED_ROOM
 
 
-def _blocks(shape: tuple[int, ...], dims: int, most: int) -> Iterator[Place]:
+def _blocks(shape: tuple[int, ...], dims: int, most: int) -> Iterator[Block]:
     """Yield the parts of an array, in row-major order, cut along the first `dims` dims into at most `most` elements.
 
     A part is larger than that where one step of the last of these dims is.

@@ -57,7 +57,7 @@ if hasattr(os, "register_at_fork"):  # plans of a child are made for one thread
 def run(
     op: Op,
     opset: int,
-    place: Any,
+    axis: Any,
     reduction: str,
     data: Any,
     indices: Any,
@@ -71,8 +71,8 @@ def run(
     """Run one call; keep it for the next one where the arrays are such that `fast` serves them."""
     keep: Keep | None = None
     if duplicates == "allow" and type(data) is type(indices) is type(updates) is np.ndarray:
-        keep = fast.keeper(op, opset, place, reduction, threads, duplicates, unique, mode)
-    arguments = arrays.prepare(op, opset, place, reduction, data, indices, updates, out, mode)
+        keep = fast.keeper(op, opset, axis, reduction, threads, duplicates, unique, mode)
+    arguments = arrays.prepare(op, opset, axis, reduction, data, indices, updates, out, mode)
     arguments.unique = bool(unique)
     if duplicates != "allow":
         from ..arguments import checks

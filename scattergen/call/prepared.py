@@ -35,11 +35,11 @@ class Prepared:
 
     __slots__ = (
         "__weakref__",
+        "_axis",
         "_indices",
         "_kept",
         "_op",
         "_opset",
-        "_place",
         "_recent",
         "_reduction",
         "_shape",
@@ -51,14 +51,14 @@ class Prepared:
         self,
         op: Op,
         opset: int,
-        place: int | None,
+        axis: int | None,
         reduction: str,
         indices: Array,
         shape: tuple[int, ...],
         threads: int | None,
         unique: bool,
     ) -> None:
-        self._op, self._opset, self._place, self._indices = op, opset, place, indices
+        self._op, self._opset, self._axis, self._indices = op, opset, axis, indices
         self._threads, self._unique = threads, unique
         self.forget()
         self._reduction, self._shape = reduction, shape
@@ -107,7 +107,7 @@ class Prepared:
                     self.forget()
                 return result
         arguments = arrays.prepare(
-            self._op, self._opset, self._place, self._reduction, data, self._indices, updates, out
+            self._op, self._opset, self._axis, self._reduction, data, self._indices, updates, out
         )
         if arguments.data.shape != self._shape:
             raise ShapeError(f"{self._op}: data has shape {arguments.data.shape}, was prepared for {self._shape}")

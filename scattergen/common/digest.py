@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-_PLACES = ("_sha2" if sys.version_info >= (3, 12) else "_sha256", "hashlib")
+_MODULES = ("_sha2" if sys.version_info >= (3, 12) else "_sha256", "hashlib")
 """Where Python has its own: since 3.12, before, and where it was built without (as `random` looks for it)."""
 
 
@@ -41,7 +41,7 @@ def fingerprint(*parts: bytes) -> str:
 
 @cache
 def _function() -> Callable[[], Any]:
-    for name in _PLACES:
+    for name in _MODULES:
         try:
             found: Callable[[], Any] = importlib.import_module(name).sha256
         except (ImportError, AttributeError):

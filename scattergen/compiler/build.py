@@ -119,7 +119,7 @@ def _obtain(
         return _since(began, _copied(found, name) if private else found, "cache")
     if not may_build:
         why = "SCATTERGEN_COMPILE=never forbids building it" if chosen.compile == "never" else "it is not to be built"
-        raise KernelUnavailable(f"{name} is not in the store {store.place}, and {why}")
+        raise KernelUnavailable(f"{name} is not in the store {store.folder}, and {why}")
     compiler = _compiler(chosen)
     return _once(Store.private() if private else store, name, request.key(asked, compiler.identity), compiler, make)
 
@@ -142,7 +142,7 @@ def _once(store: Store, name: str, key: str, compiler: Compiler, make: _Make) ->
     from . import single_flight  # imports threading: not on the way to a hit
 
     run = functools.partial(_build, store, name, key, compiler, make)
-    return single_flight.once((store.place, name, key), run)
+    return single_flight.once((store.folder, name, key), run)
 
 
 def _copied(entry: str, name: str) -> str:

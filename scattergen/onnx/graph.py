@@ -22,8 +22,8 @@ OPERATORS: dict[str, Op] = {op.name: op for op in OPS.values()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A scatter node and what can be seen from where it stands."""
+class NodeInScope:
+    """A scatter node and what can be seen from it."""
 
     node: onnx.NodeProto
     opset: int
@@ -53,7 +53,7 @@ def infer(model: onnx.ModelProto) -> onnx.ModelProto:
         return model
 
 
-def places(model: onnx.ModelProto) -> Iterator[Place]:
+def nodes_in_scope(model: onnx.ModelProto) -> Iterator[NodeInScope]:
     """Yield each scatter node: of the graph, of every subgraph in order, then of the local functions."""
     yield from _walk(model.graph.node, _opset(model.opset_import), _types(model.graph))
     for function in model.functions:
@@ -69,12 +69,12 @@ def subgraphs(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
             yield f"{attribute.name}[{number}]", graph
 
 
-def _walk(nodes: Iterable[onnx.NodeProto], opset: int | None, values: dict[str, Any]) -> Iterator[Place]:
+def _walk(nodes: Iterable[onnx.NodeProto], opset: int | None, values: dict[str, Any]) -> Iterator[NodeInScope]:
     for node in nodes:
         if is_scatter(node):
             if opset is None:
                 raise ValueError(f"node {node.name!r}: its graph imports no opset of the default domain")
-            yield Place(node=node, opset=opset, values=values)
+            yield NodeInScope(node=node, opset=opset, values=values)
         for _, graph in subgraphs(node):
             yield from _walk(graph.node, opset, values | _types(graph))
 

@@ -11,7 +11,7 @@ from ..errors import SpecError
 from ..operators.dtypes import DTYPES, OPAQUE, TENSORS, DType
 from ..operators.ops import Inputs, Op
 from ..operators.spec import OpSpec
-from .graph import OPERATORS, Model, Place, infer, load, places
+from .graph import OPERATORS, Model, NodeInScope, infer, load, nodes_in_scope
 
 _KNOWN_TYPES = set(onnx.TensorProto.DataType.keys())
 _BY_ONNX_TYPE: dict[int, DType] = {
@@ -59,29 +59,29 @@ def nodes(model: Model) -> tuple[ScatterNode, ...]:
 
 def nodes_of(proto: onnx.ModelProto) -> tuple[ScatterNode, ...]:
     """Return the scatter nodes of a model in the one form."""
-    return tuple(_node(place) for place in places(infer(proto)))
+    return tuple(_node(found) for found in nodes_in_scope(infer(proto)))
 
 
-def _node(place: Place) -> ScatterNode:
-    node, op = place.node, OPERATORS[place.node.op_type]
+def _node(found: NodeInScope) -> ScatterNode:
+    node, op = found.node, OPERATORS[found.node.op_type]
     field = op.place.field
     linked = {row.name for row in node.attribute if row.ref_attr_name}
     written = [row for row in node.attribute if not row.ref_attr_name]
     given = {row.name: onnx.helper.get_attribute_value(row) for row in written}
     inputs = Inputs(**dict(zip(op.order, [*node.input, "", "", ""], strict=False)))
     data, indices, updates = inputs
-    shapes = {name: _shape(place.values.get(name)) for name in (data, indices, updates)}
+    shapes = {name: _shape(found.values.get(name)) for name in (data, indices, updates)}
     known: dict[str, Any] = {
         "axis": given.get("axis", op.default_axis) if field == "axis" and "axis" not in linked else None,
         "reduction": None if "reduction" in linked else given.get("reduction", b"none").decode(),
         "mode": None if "mode" in linked else given.get("mode", op.versions[-1].modes[0].encode()).decode(),
-        "dtype": _dtype(place, data) or _dtype(place, updates),
-        "index": DTYPES["i64"] if op.optional_indices and not indices else _dtype(place, indices),
+        "dtype": _dtype(found, data) or _dtype(found, updates),
+        "index": DTYPES["i64"] if op.optional_indices and not indices else _dtype(found, indices),
         "rank": _rank(op, [shapes[name] for name in (data, indices, updates)]),
         "k": (shapes[indices] or [None])[-1] if field == "k" else None,
     }
-    spec, reason = _spec(op, place.opset, known)
-    return ScatterNode(name=node.name, op=op, opset=place.opset, spec=spec, reason=reason, **known)
+    spec, reason = _spec(op, found.opset, known)
+    return ScatterNode(name=node.name, op=op, opset=found.opset, spec=spec, reason=reason, **known)
 
 
 def _spec(op: Op, opset: int, known: dict[str, Any]) -> tuple[OpSpec | None, str]:
@@ -99,8 +99,8 @@ def _spec(op: Op, opset: int, known: dict[str, Any]) -> tuple[OpSpec | None, str
         return None, str(error)
 
 
-def _dtype(place: Place, name: str) -> DType | None:
-    kind = place.values.get(name)
+def _dtype(found: NodeInScope, name: str) -> DType | None:
+    kind = found.values.get(name)
     return _BY_ONNX_TYPE.get(kind.tensor_type.elem_type) if kind else None
 
 

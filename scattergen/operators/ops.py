@@ -37,7 +37,7 @@ class Inputs(Record):
     updates: str = "updates"
 
 
-class Place(Record):
+class PlaceField(Record):
     """What the number after the rank means in the text of a spec."""
 
     letter: str
@@ -55,10 +55,10 @@ class Place(Record):
         return range(self.first, rank + self.last + 1)
 
 
-PLACES: dict[str, Place] = {
-    "axis": Place("a", "axis", "axis", 0, -1),
-    "tuples": Place("k", "k", "index depth k", 0, 0),
-    "window": Place("a", "axis", "axis", 1, -1),
+PLACES: dict[str, PlaceField] = {
+    "axis": PlaceField("a", "axis", "axis", 0, -1),
+    "tuples": PlaceField("k", "k", "index depth k", 0, 0),
+    "window": PlaceField("a", "axis", "axis", 1, -1),
 }
 """How indices name their targets → the number in the spec that belongs to it."""
 
@@ -87,7 +87,7 @@ class Op(Record):
     """Whether indices may be left out, and then are zeros, one for each entry of the first dim."""
 
     @property
-    def place(self) -> Place:
+    def place(self) -> PlaceField:
         """What the number after the rank means in a spec of this operator."""
         return PLACES[self.addressing]
 

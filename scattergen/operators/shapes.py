@@ -14,15 +14,15 @@ from .ops import Op
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def fit(op: Op, place: Any, data: Array, indices: Array, updates: Array) -> int:
+def fit(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> int:
     """Return the axis, not negative, or the index depth k; raise `ShapeError` where shapes do not fit.
 
-    `place` is the axis as the caller gave it, for an operator that has one.
+    `axis` is as the caller gave it, and counts only for an operator that has one.
     """
     for name, array in ((op.inputs.data, data), (op.inputs.indices, indices)):
         if array.ndim == 0:
             raise ShapeError(f"{op}: {name} has rank 0, allowed is 1 or more")
-    return _RULES[op.addressing](op, place, data, indices, updates)
+    return _RULES[op.addressing](op, axis, data, indices, updates)
 
 
 def _along_axis(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> int:
@@ -33,17 +33,17 @@ def _along_axis(op: Op, axis: Any, data: Array, indices: Array, updates: Array) 
         )
     if indices.shape != updates.shape:
         raise ShapeError(f"{op}: updates has shape {updates.shape}, must have that of indices, {indices.shape}")
-    place = _axis(op, axis, rank)
+    along = _axis(op, axis, rank)
     for dim, (size, extent) in enumerate(zip(data.shape, indices.shape, strict=True)):
-        if dim != place and extent > size:
+        if dim != along and extent > size:
             raise ShapeError(
-                f"{op}: indices.shape[{dim}] is {extent}, allowed off axis {place}"
+                f"{op}: indices.shape[{dim}] is {extent}, allowed off axis {along}"
                 f" is data.shape[{dim}] = {size} or less"
             )
-    return place
+    return along
 
 
-def _by_tuples(op: Op, place: Any, data: Array, indices: Array, updates: Array) -> int:
+def _by_tuples(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> int:
     depth = indices.shape[-1]
     if depth > data.ndim:
         raise ShapeError(f"{op}: indices.shape[-1] is {depth}, allowed is 0 to rank(data) = {data.ndim}")
@@ -61,28 +61,28 @@ def _windows(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> 
         raise ShapeError(f"{op}: {cache} has rank {rank}, allowed is 2 or more: a batch and an axis to write along")
     if updates.ndim != rank:
         raise ShapeError(f"{op}: {update} has rank {updates.ndim}, must have that of {cache}, {rank}")
-    place = _axis(op, axis, rank)
-    if place == 0:
+    along = _axis(op, axis, rank)
+    if along == 0:
         raise ShapeError(f"{op}: axis is {axis}, which is the batch; allowed is 1 to {rank - 1}, or {1 - rank} to -1")
     for dim, (size, extent) in enumerate(zip(data.shape, updates.shape, strict=True)):
-        if extent != size and (dim != place or extent > size):
-            allowed = f"{size} or less along axis {place}" if dim == place else f"{size} as in {cache}"
+        if extent != size and (dim != along or extent > size):
+            allowed = f"{size} or less along axis {along}" if dim == along else f"{size} as in {cache}"
             raise ShapeError(f"{op}: {update}.shape[{dim}] is {extent}, allowed is {allowed}")
     if indices.shape != data.shape[:1]:
         raise ShapeError(
             f"{op}: {start} has shape {indices.shape}, must have {data.shape[:1]}: an index for each entry of the batch"
         )
-    return place
+    return along
 
 
 def _axis(op: Op, axis: Any, rank: int) -> int:
     try:
-        place = operator.index(axis)
+        number = operator.index(axis)
     except TypeError:
         raise ShapeError(f"{op}: axis is {axis!r}, must be a whole number") from None
-    if not -rank <= place < rank:
-        raise ShapeError(f"{op}: axis is {place}, allowed is {-rank} to {rank - 1} for rank {rank}")
-    return place % rank
+    if not -rank <= number < rank:
+        raise ShapeError(f"{op}: axis is {number}, allowed is {-rank} to {rank - 1} for rank {rank}")
+    return number % rank
 
 
 _RULES: dict[str, Callable[[Op, Any, Array, Array, Array], int]] = {
