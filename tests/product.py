@@ -202,7 +202,7 @@ def small_machine() -> Iterator[None]:
         patch.setattr(schedule, "STREAM_PAYS", 32)
         patch.setattr(schedule, "BUCKETS_PAY", 0)
         patch.setattr(schedule, "INVERSE_PAYS", 1)
-        patch.setattr(schedule, "TILE", 1)
+        patch.setattr(schedule, "LEAST_TILED_COLUMNS", 1)
         patch.setattr(schedule, "PIECE", 16)
         patch.setattr(schedule, "FAR", 1)
         patch.setattr(schedule, "BLOCK", 16)

@@ -17,8 +17,18 @@ from .lower import LAYOUTS, NEST_LAYOUTS, Layout, Loops, shared_loop
 BLOCK = 1024
 """Indices that kernels check at a time: the most columns of a tile."""
 
-TILE = 64
+LEAST_TILED_COLUMNS = 64
 """Columns that an array has at least for tiles to pay."""
+
+NEAR_TILES_PAY = 2
+"""Part of the axis, as a divisor, that a column's updates have to be as many as for tiles to pay: each tile copies all
+rows of the axis twice."""
+
+FAR_TILES_PAY = 8
+"""That of an output that is far away, where tiles save more."""
+
+TILES_IN_PLACE = 4
+"""How many times as many updates it takes where the kernel copies no `data` to the output: then tiles alone copy it."""
 
 PIECE = 256
 """Bytes of a tile's row at least: pieces of `indices` and `updates` begin and end within lines, which the next tile
@@ -30,11 +40,20 @@ WIDEST_PIECE = 1024
 FAR = 8
 """Second-level caches beyond which the elements of an output or a tile are far away."""
 
+WIDE_ROWS_PAY = 4
+"""Part of a row, as a divisor, that its updates have to be as many as to pay for converting all of it to floats."""
+
 INVERSE_PAYS = 256
 """Bytes of a row from which writing every row once pays for looking at each."""
 
+INVERSE_ROWS = 8
+"""Rows of the output for each tuple up to which looking at every row pays."""
+
 BUCKETS_PAY = 8
-"""Second-level caches that the output has to fill for dealing single elements out to two or three threads."""
+"""Second-level caches that the output has to fill for dealing single elements out to a few threads."""
+
+BUCKETS_THREADS = 4
+"""Threads from which dealing single elements out pays for an output of any size."""
 
 OWNERS_PAY = 8 << 20
 """Bytes of updates from which dealing slices out pays for the waiting between rounds."""
@@ -56,8 +75,8 @@ THREAD_PAYS = 64 << 10
 
 
 COPY_PAYS = 1 << 20
-"""The same where runs are copied and nothing is looked for: threads share what the memory can do, and to wait for one
-that a busy machine starts late costs more than it saves."""
+"""Bytes of traffic that pay for one more thread where runs are copied and nothing is looked for: threads share what the
+memory can do, and to wait for one that a busy machine starts late costs more than it saves."""
 
 
 class Machine(Record):
@@ -146,7 +165,7 @@ def _rows(work: Work, machine: Machine) -> Choice:
     loops = work.loops
     size, count = loops.components[0].size, loops.tuples.extent
     fits = size * work.wide_size <= machine.l2 // 2
-    wide = work.widens and fits and 4 * count >= size
+    wide = work.widens and fits and WIDE_ROWS_PAY * count >= size
     return Choice("wide_rows" if wide else "rows", LAYOUTS["rows"](loops), work.threads(machine, loops.outer.extent))
 
 
@@ -170,8 +189,9 @@ def _lanes(work: Work, machine: Machine) -> Choice:
     apart = 1 if stride % line == 0 else 2  # rows that are no whole lines cost more to copy
     room = min(FAR * machine.l2 // apart, min(SCRATCH, machine.l3 // 2) // threads)
     spills, is_far = axis * stride * size > machine.l2, axis * stride * size > FAR * machine.l2
-    wide = inner >= TILE and (is_far or inner * size > WIDEST_PIECE)
-    pays = loops.tuples.extent * (8 if is_far else 2) >= axis * (1 if work.fresh else 4)
+    wide = inner >= LEAST_TILED_COLUMNS and (is_far or inner * size > WIDEST_PIECE)
+    enough = axis * (1 if work.fresh else TILES_IN_PLACE)
+    pays = loops.tuples.extent * (FAR_TILES_PAY if is_far else NEAR_TILES_PAY) >= enough
     if spills and wide and pays and width * column <= room:
         return Choice("tiles", (*LAYOUTS["lanes"](loops), width, work.streamed(machine)), threads)
     return Choice("lanes", (*LAYOUTS["lanes"](loops), widest), threads)
@@ -184,7 +204,7 @@ def _elements(work: Work, machine: Machine) -> Choice:
     if (
         threads > 1
         and work.loops.components
-        and (threads > 3 or work.loops.total * work.element.size > BUCKETS_PAY * machine.l2)
+        and (threads >= BUCKETS_THREADS or work.loops.total * work.element.size > BUCKETS_PAY * machine.l2)
     ):
         return Choice("buckets", layout, threads)
     warm = work.loops.total * work.element.size <= machine.l2 // 2
@@ -201,7 +221,7 @@ def _slices(work: Work, machine: Machine) -> Choice:
     rows = loops.total // length
     in_rows = loops.total % length == 0 and all(component.stride % length == 0 for component in loops.components)
     set_once = work.operation == "none" and work.fresh and in_rows
-    pays = length * size >= INVERSE_PAYS and rows <= 8 * count
+    pays = length * size >= INVERSE_PAYS and rows <= INVERSE_ROWS * count
     if set_once and pays and 4 * (rows + threads) <= SCRATCH and count < (1 << 32) - 1:
         return Choice("inverse", layout, min(threads, rows))
     dealt = _dealt(work, machine)
