@@ -17,9 +17,8 @@ from ..load import loader
 from ..operators import dtypes, shapes
 from ..operators.dtypes import DType
 from ..operators.ops import Op
+from ..operators.shapes import Array as Array  # to whom it is passed on
 from ..operators.spec import OpSpec
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 _KIND_ORDER = "biufc"
 """Python numbers in a list may become any of these kinds that does not stand before their own."""
@@ -229,12 +228,19 @@ def share_memory(one: Array, other: Array) -> bool:
     return np.may_share_memory(one, other, max_work=_MOST_WORK)  # type: ignore[arg-type]  # the stubs know two special values alone
 
 
+def once(array: Array, axis: int | None = None) -> Array:
+    """Return what is repeated by a stride of 0 once: a view, of size 1 along all such dims but `axis`."""
+    if 0 not in array.strides:
+        return array
+    dims = enumerate(array.strides)
+    return array[(..., *(slice(0, 1) if stride == 0 and dim != axis else slice(None) for dim, stride in dims))]
+
+
 def compact(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
     """Return a C-ordered copy, no larger than what it stands for: dims of stride 0 keep that stride."""
     if 0 not in array.strides:
         return np.array(array, dtype or array.dtype, order="C")
-    once = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)
-    return np.broadcast_to(np.array(array[once], dtype or array.dtype, order="C"), array.shape)
+    return np.broadcast_to(np.array(once(array), dtype or array.dtype, order="C"), array.shape)
 
 
 def aligned(array: Array) -> bool:

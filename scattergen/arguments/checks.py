@@ -111,10 +111,7 @@ def _along_axis(indices: Array, shape: tuple[int, ...], axis: int) -> Array:
     Lanes along the axis have no target in common. Where the index is the same for all of a dim (stride 0),
     the first of its lanes stands for all of them.
     """
-    first = tuple(
-        slice(0, 1) if stride == 0 and dim != axis else slice(None) for dim, stride in enumerate(indices.strides)
-    )
-    indices = indices[first]
+    indices = arrays.once(indices, axis)
     targets = indices % shape[axis] * math.prod(shape[axis + 1 :])
     for dim, extent in enumerate(indices.shape):
         if dim != axis and extent > 1:

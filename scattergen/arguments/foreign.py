@@ -20,8 +20,7 @@ import numpy as np
 from ..errors import DTypeError, ShapeError
 from ..operators.dtypes import DTYPES, DType, native
 from ..operators.ops import REDUCTIONS
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from ..operators.shapes import Array
 
 _REDUCTIONS = {"M": ("none", "max", "min"), "m": ("none", "add", "max", "min"), "V": ("none",)}
 """What a kind has; strings are in the operators' tables."""

@@ -14,8 +14,7 @@ import numpy as np
 
 from ..errors import DTypeError
 from ..operators.dtypes import DTYPES
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from ..operators.shapes import Array
 
 _PLAIN = (np.ndarray, np.memmap, np.recarray)
 """Classes of arrays that mean no more than their elements; all other subclasses are refused."""

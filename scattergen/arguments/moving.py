@@ -86,16 +86,7 @@ def _numbers(
 
 @lru_cache(maxsize=256)
 def _spec(spec: OpSpec, dtype: DType, rank: int) -> OpSpec:
-    return OpSpec(
-        op=spec.op,
-        dtype=dtype,
-        index=spec.index,
-        rank=rank,
-        place=spec.place,
-        reduction=spec.reduction,
-        opset=spec.opset,
-        mode=spec.mode,
-    )
+    return spec._replace(dtype=dtype, rank=rank)
 
 
 def _as_words(arguments: Arguments) -> Lowered:
@@ -171,7 +162,7 @@ def _as_positions(arguments: Arguments) -> Lowered:
 
 def _taken(array: Array, positions: Array) -> Array:
     """Return a copy of the elements at flat positions; what is repeated by a stride of 0 is not written out."""
-    once = array[(..., *(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides))]
+    once = arrays.once(array)
     if once.shape != array.shape:
         numbers = np.arange(once.size).reshape(once.shape)
         positions = np.broadcast_to(numbers, array.shape).reshape(-1)[positions]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments.arrays import Arguments, Array
+from ..arguments.arrays import Arguments, Array, once
 from ..load import loader
 from ..load.loader import NULL
 from .casting import Convert
@@ -53,10 +53,10 @@ def updating(
     read, dtype = _read(arguments.indices, indices), a.dtype
     if read is None:
         return None
-    once = _once(arguments.updates)
-    if kind is None and (b.size == 1) != (once.size == 1):
+    updates = once(arguments.updates)
+    if kind is None and (b.size == 1) != (updates.size == 1):
         return None  # it was written out
-    spread = _spreading(convert, once.shape) if once.size > 1 and kind is not None else convert
+    spread = _spreading(convert, updates.shape) if updates.size > 1 and kind is not None else convert
     cast = kind is not None or b.dtype != dtype
     like = spread(dtype, b) if cast else b
     plain = _invoking(call, (a, read, like), spread if cast else None, kind)
@@ -75,11 +75,6 @@ def _read(read: Array, indices: Any) -> Array | None:
     only: Array = arrays[0]
     as_it_is = only.flags.c_contiguous and loader.address(read) == loader.address(only)  # else it was cast
     return only if as_it_is else None
-
-
-def _once(updates: Array) -> Array:
-    """Return updates without those that are repeated by a stride of 0."""
-    return updates[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in updates.strides)]
 
 
 def _spreading(convert: Convert, shape: tuple[int, ...]) -> Convert:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from .. import api
 from ..arguments import arrays
+from ..arguments.arrays import Array as Array
 from ..errors import ShapeError
 from ..load import caller
 from ..operators.ops import Op
 from ..operators.spec import OpSpec
 
-Array: TypeAlias = "np.ndarray[Any, Any]"
 Shape = tuple[int, ...]
 
 STYLES: dict[str, str] = {

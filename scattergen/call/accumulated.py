@@ -150,7 +150,7 @@ def _outer_dims(arguments: Arguments) -> int:
 def _is_out_of_bounds(arguments: Arguments) -> bool:
     """Whether a call along an axis, which alone has pieces, has an index out of bounds."""
     indices, size = arguments.indices, arguments.data.shape[arguments.spec.place]
-    once = indices[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in indices.strides)]
+    once = arrays.once(indices)
     return bool(once.min() < -size or once.max() >= size)
 
 

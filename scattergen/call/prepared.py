@@ -205,7 +205,7 @@ def _private(indices: Array, axis: int | None) -> Array:
 def _lean(indices: Array, sizes: tuple[int, ...]) -> Array:
     """Return checked indices, none of them negative, in the least type that holds them."""
     narrow = all(size <= _MOST_NARROW for size in sizes)
-    once = indices[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in indices.strides)]
+    once = arrays.once(indices)
     size = np.array(sizes, np.int64) if len(sizes) != 1 else np.int64(sizes[0])
     wrapped = np.where(once < 0, once + size, once).astype(np.int32 if narrow else np.int64)
     return np.broadcast_to(wrapped, indices.shape)

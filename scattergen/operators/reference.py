@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .bounds import find_misplaced_windows, find_out_of_bounds
+from .shapes import Array
 
-Array: TypeAlias = "np.ndarray[Any, Any]"
 Combine: TypeAlias = Callable[[Any, Any], Any]
 
 

@@ -12,6 +12,7 @@ from ..errors import ShapeError
 from .ops import Op
 
 Array = np.ndarray[Any, np.dtype[Any]]
+"""Any array of NumPy's."""
 
 
 def fit(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> int:
