@@ -17,14 +17,18 @@ class ScattergenError(Exception):
 
 
 class SpecError(ScattergenError, ValueError):
-    """A descriptor that names no kernel, or an attribute that no call has: which field, its value, what is allowed."""
+    """A descriptor that names no kernel, or an attribute that no call has: which field, its value, what is allowed.
 
-    def __init__(self, field: str, value: object, allowed: str) -> None:
-        super().__init__(field, value, allowed)
-        self.field, self.value, self.allowed = field, value, allowed
+    ``near`` are texts that a wrong one may have meant, the likeliest first.
+    """
+
+    def __init__(self, field: str, value: object, allowed: str, near: tuple[str, ...] = ()) -> None:
+        super().__init__(field, value, allowed, near)
+        self.field, self.value, self.allowed, self.near = field, value, allowed, near
 
     def __str__(self) -> str:
-        return f"{self.field}={self.value!r}: allowed is {self.allowed}"
+        near = f"; near: {', '.join(self.near)}" if self.near else ""
+        return f"{self.field}={self.value!r}: allowed is {self.allowed}{near}"
 
 
 class SettingError(ScattergenError, ValueError):

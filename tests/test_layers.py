@@ -17,7 +17,7 @@ HOUSE = {
     "errors": "",
     "common": "record digest config log paths progress machine process",
     "cache": "locks location entries upkeep learnt cache",
-    "operators": "dtypes ops spec bounds shapes reference",
+    "operators": "dtypes ops near spec bounds shapes reference",
     "lower": "kernel loops lower schedule standard",
     "render": "",
     "compiler": "toolchain platforms trials single_flight request build",

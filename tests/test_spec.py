@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Iterator
 from itertools import pairwise, product
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import scattergen
 from scattergen.errors import SpecError
 from scattergen.lower.kernel import FORMS, OPERATIONS, REDUCING, KernelSpec
 from scattergen.operators import dtypes
@@ -232,7 +234,39 @@ def test_an_error_names_the_field_the_value_and_what_is_allowed(
     assert isinstance(error, ValueError)
     assert (error.field, error.value) == (field, value)
     assert re.search(allowed, error.allowed)
-    assert str(error) == f"{field}={value!r}: allowed is {error.allowed}"
+    near = f"; near: {', '.join(error.near)}" if error.near else ""
+    assert str(error) == f"{field}={value!r}: allowed is {error.allowed}{near}"
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("scatter_nd_f32_i64_r3a1_add", "scatter_nd_f32_i64_r3k1_add"),
+        ("scater_nd_f32_i64_r3k1_add", "scatter_nd_f32_i64_r3k1_add"),
+        ("scatter_elements_float32_i64_r3a1_add", "scatter_elements_f32_i64_r3a1_add"),
+        ("tensor_scatter_f32_i64_r4a2_line", "tensor_scatter_f32_i64_r4a2_linear"),
+        ("rubbish", None),
+        ("scatter_nd_" * 10_000, None),
+    ],
+    ids=lambda text: str(text)[:40],
+)
+def test_a_text_that_is_nearly_a_spec_is_told_which(text: str, near: str | None) -> None:
+    with pytest.raises(SpecError) as caught:
+        OpSpec.parse(text)
+    found = caught.value.near
+    assert near in found if near else not found
+    assert all(str(OpSpec.parse(one)) == one for one in found)
+    assert pickle.loads(pickle.dumps(caught.value)).near == found
+
+
+def test_a_kernels_name_is_no_spec_to_compile_and_is_told_what_takes_it() -> None:
+    for text in ("rows_f32_i64_add", "grad_w32_i64_k1_take"):
+        with pytest.raises(SpecError, match=r"allowed is <operator>.* a kernel's name: use scattergen\.show or"):
+            scattergen.compile(text)
+        assert scattergen.show(text)
+    with pytest.raises(SpecError) as caught:
+        scattergen.compile("rows_f32_i64_k1_add")
+    assert "kernel's name" not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", sorted({row.kind for row in DTYPES.values()}))

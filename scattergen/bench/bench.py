@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..call.compiled import operator_spec
 from ..call.explained import explain
 from ..errors import ShapeError
-from ..operators.spec import OpSpec
 from . import cache_workload, workload
 from .workload import Array, Workload
 
@@ -168,7 +168,7 @@ def run(chosen: argparse.Namespace) -> int:
         if not works:
             print(f"{chosen.subject}: no scatter node was run", file=sys.stderr)
     else:
-        spec = OpSpec.parse(chosen.subject)
+        spec = operator_spec(chosen.subject)
         if chosen.data is None or chosen.indices is None:
             raise ShapeError(f"{spec}: give the shapes, --data 4096x256 --indices 16384x256")
         module = _MODULES.get(spec.op.addressing, workload)

@@ -18,7 +18,7 @@ from ..errors import DTypeError, ShapeError, SpecError
 from ..load import caller, supply
 from ..lower import lower
 from ..lower.kernel import KernelSpec
-from ..operators.spec import OpSpec
+from ..operators.spec import GRAMMAR, OpSpec
 from . import dispatch, fast
 from .bound import Bound
 
@@ -109,11 +109,29 @@ _KERNELS: dict[str, type[Kernel]] = {"window": CacheKernel}
 """The class of kernels, by the operator's addressing, where it is another one."""
 
 
+def operator_spec(text: str) -> OpSpec:
+    """Return the operator's spec that `text` names; raise `SpecError`, which says so where that is a kernel's name."""
+    try:
+        return OpSpec.parse(text)
+    except SpecError:
+        if not _names_kernel(text):
+            raise
+    raise SpecError("spec", text, f"{GRAMMAR}; this is a kernel's name: use scattergen.show or scattergen build")
+
+
+def _names_kernel(text: str) -> bool:
+    try:
+        KernelSpec.parse(text)
+    except SpecError:
+        return False
+    return True
+
+
 def compile(spec: OpSpec | str) -> Kernel:
     """Return the kernels of `spec` (an `OpSpec` or its text), building those that nobody has yet.
 
     Raises:
-        SpecError: the text names no operator spec.
+        SpecError: the text names no operator spec; a kernel's name is for `show` and ``scattergen build``.
         CompilerNotFound, CompileError, KernelUnavailable: a kernel cannot be had.
 
     """
@@ -131,7 +149,7 @@ def compile_all(
     """
     from concurrent.futures import ThreadPoolExecutor, as_completed  # imports logging: not for `import scattergen`
 
-    asked = [OpSpec.parse(spec) if isinstance(spec, str) else spec for spec in specs]
+    asked = [operator_spec(spec) if isinstance(spec, str) else spec for spec in specs]
     needed = {spec: lower.variants(spec) for spec in asked}
     kernels = dict.fromkeys(kernel for variants in needed.values() for kernel in variants)
     caller.make()

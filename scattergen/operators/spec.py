@@ -89,7 +89,16 @@ class OpSpec(Record):
 
     @classmethod
     def parse(cls, text: str) -> OpSpec:
-        """Return the spec that `text` names; raise `SpecError` that says what is wrong with it."""
+        """Return the spec that `text` names; raise `SpecError` that says what is wrong with it, and what is near."""
+        try:
+            return cls._parse(text)
+        except SpecError as error:
+            from .near import near_names
+
+            raise SpecError(error.field, error.value, error.allowed, near_names(text, cls._parse)) from None
+
+    @classmethod
+    def _parse(cls, text: str) -> OpSpec:
         match = re.fullmatch(_TEXT, text)
         if match is None:
             raise SpecError("spec", text, GRAMMAR)

@@ -1,0 +1,47 @@
+"""What a wrong text of a spec may have meant; imported only when one is met."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+
+from ..errors import SpecError
+from . import dtypes, ops
+
+MOST = 4
+"""Names that are offered."""
+
+LONGEST = 80
+"""Characters of a text that is looked at; no spec has as many."""
+
+WORDS = range(5, 8)
+"""How many words a spec has."""
+
+LIKENESS = 0.6
+"""Of a name that is offered, at least, as `difflib` has it: 1 for equal ones."""
+
+
+def near_names(text: str, parse: Callable[[str], object]) -> tuple[str, ...]:
+    """Return texts that `parse` takes, the likeliest first: `text` but for one of its words. It takes some 10 ms."""
+    words = text.split("_")
+    if len(text) > LONGEST or len(words) not in WORDS:
+        return ()
+    numbers = [f"r{rank}{letter}{number}" for rank in range(1, 7) for letter in "ak" for number in range(rank + 1)]
+    words_of = [word for op in ops.OPS.values() for word in (*op.prefix.split("_"), *op.versions[-1].modes)]
+    tags = (row.tag for row in (*dtypes.TENSORS, *dtypes.OPAQUE))
+    vocabulary = [*tags, *ops.REDUCTIONS, *numbers, *ops.OPS, *words_of]
+    candidates = {"_".join((*words[:at], word, *words[at + 1 :])) for at in range(len(words)) for word in vocabulary}
+    return most_like(text, [one for one in sorted(candidates) if _takes(parse, one)])
+
+
+def most_like(text: str, names: list[str]) -> tuple[str, ...]:
+    """Return those of `names` that are like `text`, the likeliest first."""
+    return tuple(difflib.get_close_matches(text, names, n=MOST, cutoff=LIKENESS))
+
+
+def _takes(parse: Callable[[str], object], text: str) -> bool:
+    try:
+        parse(text)
+    except SpecError:
+        return False
+    return True
