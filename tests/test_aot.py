@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from scattergen.aot import aot, packaging
 from scattergen.aot.wanted import gather
 from scattergen.common.config import Settings
 from scattergen.compiler import toolchain
-from scattergen.errors import AheadOfTimeError, SpecError
+from scattergen.errors import AheadOfTimeError, CompileError, SpecError
 from scattergen.load import manifest
 from scattergen.lower import standard
 from scattergen.lower.kernel import FORMS
@@ -338,6 +339,28 @@ def test_models_give_their_scatter_nodes() -> None:
     pytest.importorskip("onnx", reason="needs the onnx package")
     found = gather([ROOT / "tests" / "models" / "gat_segment_softmax.dy.onnx"])
     assert "scatter_nd_f32_i64_r2k1_add" in map(str, found.specs)
+
+
+def test_what_was_gathered_is_built_without_reading_it_again(tmp_path: Path) -> None:
+    listed = tmp_path / "kernels.json"
+    listed.write_text(json.dumps({"specs": ["rows_w32_i64_none"]}))
+    asked = gather([listed])
+    listed.unlink()
+    assert list(aot.build(asked, tmp_path / "kernels").kernels) == ["rows_w32_i64_none"]
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_failure_stays_what_it_is_when_its_source_is_kept(
+    refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "kernel.c").write_text("source")
+    error = CompileError("spec", ("cc",), "output", tmp_path / "kernel.c", "why", refused)
+    kept = aot._kept(error)
+    (tmp_path / "kernel.c").unlink()
+    assert kept.source_path.read_text() == "source"
+    assert str(kept).replace(str(kept.source_path), str(error.source_path)) == str(error)
+    assert kept.refused == refused
 
 
 def test_nothing_asked_for_is_an_error() -> None:

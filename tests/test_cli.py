@@ -15,6 +15,7 @@ import pytest
 from ahead import ROOT, SPEC, environment, good, python, run, scattergen
 
 from scattergen import inspection
+from scattergen.aot import aot
 from scattergen.call import compiled
 from scattergen.cli import cli
 
@@ -94,6 +95,11 @@ def test_build_says_what_it_made(tmp_path: Path) -> None:
     answer = json.loads(good(scattergen("build", "rows_f32_i64_add", "-o", tmp_path / "one", "--json")))
     assert answer["kernels"] == ["rows_f32_i64_add"]
     assert all((tmp_path / "one" / name).stat().st_size == size for name, size in answer["bytes"].items())
+
+
+def test_build_reads_what_is_asked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(aot, "gather")
+    assert cli.main(["build", "rows_w32_i64_none", "-o", str(tmp_path / "kernels")]) == 0
 
 
 def test_the_tool_is_the_same_command(tmp_path: Path) -> None:

@@ -24,14 +24,15 @@ from ..load import loader, manifest
 from ..load.manifest import Manifest
 from ..lower.kernel import KernelSpec
 from ..operators.spec import OpSpec
-from . import libraries, wanted
+from . import libraries
 from .packaging import Package
+from .wanted import Wanted, gather
 
 DEFAULT_NAME = "scattergen_kernels"
 
 
 def build(
-    items: Iterable[OpSpec | KernelSpec | str | Path],
+    items: Iterable[OpSpec | KernelSpec | str | Path] | Wanted,
     folder: str | os.PathLike[str],
     *,
     target: str = "",
@@ -44,7 +45,8 @@ def build(
     """Build the kernels that `items` need into `folder`, and return its manifest.
 
     Args:
-        items: as `wanted.gather` takes them: specs, their texts, ``standard``, .toml, .json and .onnx files.
+        items: as `wanted.gather` takes them: specs, their texts, ``standard``, .toml, .json and .onnx files; or what
+            it returned.
         folder: made whole or not at all; an older one that this function wrote is replaced.
         target: as `platforms.parse` takes it; by default this kind of machine.
         name: of the library, as in ``-lscattergen_kernels``.
@@ -60,7 +62,7 @@ def build(
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise AheadOfTimeError(f"name {name!r}: allowed are lower-case letters, digits and underscores")
-    asked, place = wanted.gather(items), Path(os.path.abspath(folder))
+    asked, place = items if isinstance(items, Wanted) else gather(items), Path(os.path.abspath(folder))
     plan = libraries.Plan(platforms.parse(target), config.settings(), name, openmp=openmp)
     _refuse_foreign(place)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +78,7 @@ def build(
 
 def _fill(
     work: Path,
-    asked: wanted.Wanted,
+    asked: Wanted,
     plan: libraries.Plan,
     jobs: int,
     python: bool,
@@ -181,7 +183,7 @@ def _kept(error: CompileError) -> CompileError:
     """Return the error with its source in a place that stays."""
     folder = Path(tempfile.mkdtemp(prefix="scattergen-failed-"))
     source = Path(shutil.copy(error.source_path, folder)) if error.source_path.is_file() else error.source_path
-    return type(error)(error.spec, error.command, error.output, source, error.why)
+    return type(error)(error.spec, error.command, error.output, source, error.why, error.refused)
 
 
 def _umask() -> int:

@@ -48,11 +48,12 @@ def build(chosen: argparse.Namespace) -> int:
     def on_done(done: Done) -> None:
         progress(done.number, done.total, f"{done.name} {done.seconds:.2f} s")
 
-    for line in wanted.gather(chosen.items).left_out:
+    asked = wanted.gather(chosen.items)
+    for line in asked.left_out:
         print(f"scattergen: left out: {line}", file=sys.stderr)
     try:
         made = aot.build(
-            chosen.items,
+            asked,
             chosen.output,
             target=chosen.target,
             name=chosen.name,

@@ -94,9 +94,10 @@ def expanded(who: str, index: Array, src: Array, dim: int) -> Array:
     shape = (*before, *index.shape)
     shape = (*shape, *(1,) * (src.ndim - len(shape)))
     fits = len(shape) == src.ndim and all(size in (1, extent) for size, extent in zip(shape, src.shape, strict=True))
+    if not fits and index.ndim == 1:
+        raise ShapeError(f"{who}: index has length {len(index)}, but src has {src.shape[dim]} rows along dim {dim}")
     if not fits:
-        where = f"{src.shape[dim]} long, as src is along dim {dim}" if index.ndim == 1 else f"expanded to {src.shape}"
-        raise ShapeError(f"{who}: index has shape {index.shape}, which cannot be {where}")
+        raise ShapeError(f"{who}: index has shape {index.shape}, which cannot be expanded to {src.shape}")
     return np.broadcast_to(index.reshape(shape), src.shape)
 
 
