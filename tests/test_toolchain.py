@@ -19,7 +19,7 @@ import pytest
 
 from scattergen.common import paths
 from scattergen.common.config import Settings
-from scattergen.compiler import toolchain
+from scattergen.compiler import toolchain, trials
 from scattergen.errors import CompileError, CompilerNotFound, SettingError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -331,6 +331,15 @@ def wait_for(path: Path) -> None:
             return
         time.sleep(0.02)
     raise AssertionError(f"{path} did not appear")
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+def test_there_are_flags_to_try_whatever_a_compiler_refuses(cpu: str, optimize: bool) -> None:
+    known = {"native": False, "openmp": False, "bare": False}
+    (only,) = trials.kernel_flags(Settings(cpu=cpu), known, optimize=optimize)
+    assert "-fopenmp" not in only and "-nostdlib" not in only and "-march=native" not in only
+    assert ("-march=x86-64-v3" in only) == (cpu == "x86-64-v3")
 
 
 def test_other_ways_to_fail(tmp_path: Path) -> None:

@@ -34,13 +34,14 @@ def kernel_flags(settings: Settings, known: Mapping[str, object], *, optimize: b
     Without optimising (`toolchain.flags`) neither OpenMP nor the CPU's own instructions are asked for.
     """
     both, costly = (True, False), (True, False) if optimize else (False,)
+    native = costly
+    if settings.cpu != "native":  # a level that is named stays, whatever is known of the other
+        native, known = (optimize,), {**known, "native": True}
     sets = []
     # What most compilers refuse goes first: the bare link, then OpenMP for want of its runtime.
-    for wish in itertools.product(costly, costly, both):
+    for wish in itertools.product(native, costly, both):
         wished = dict(zip(("native", "openmp", "bare"), wish, strict=True))
-        pointless = optimize and not wished["native"] and settings.cpu != "native"
-        refused = any(wanted and known.get(name) is False for name, wanted in wished.items())
-        if not pointless and not refused:
+        if not any(wanted and known.get(name) is False for name, wanted in wished.items()):
             sets.append(toolchain.flags(settings, optimize=optimize, **wished))
     return list(dict.fromkeys(sets))
 
@@ -71,5 +72,4 @@ def compile_first(
             continue
         missing = {name: False for flag, name in _OPTIONAL.items() if flag in tried[0] and flag not in flags}
         return Outcome(flags=flags, seconds=seconds, refused=missing)
-    assert last is not None, "there is always one set of flags to try"
-    raise last
+    raise last or ValueError(f"{spec}: there are no flags to try")
