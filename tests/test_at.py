@@ -633,6 +633,14 @@ def test_large_tuples_go_in_pieces(form: str, monkeypatch: pytest.MonkeyPatch) -
     same(a, before)
 
 
+def test_an_index_that_is_mended_while_it_is_told_of_is_an_error_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "PIECE", 10)
+    monkeypatch.setattr(pieces.bounds, "find_out_of_bounds", lambda *_: None)
+    i = np.arange(55).reshape(5, 11)
+    with pytest.raises(IndexOutOfBounds, match=r"indices changed while the call was reading them"):
+        at.add(np.zeros((54, 2)), (i, i % 2), np.ones((5, 11)))
+
+
 def test_columns_of_one_table_are_tuples_already() -> None:
     table = CHANCE.integers(0, 5, (40, 2))
     mask = CHANCE.random((5, 5)) < 0.5

@@ -28,7 +28,8 @@ class FormLayout:
 def form_layout(spec: KernelSpec, source: str) -> FormLayout:
     """Return what a kernel's C source says about its layout."""
     match = _LAYOUT.search(source)
-    assert match is not None, f"{spec}: its source says nothing about its layout"
+    if match is None:
+        raise ValueError(f"{spec}: its source says nothing about its layout")
     # Names with a value of their own are numbers that follow from the kernel, not places.
     names = [name.strip() for name in match["numbers"].split(",")]
     lines = re.sub(r"\s*\n \*\s*", "\n", match["comment"]).splitlines()

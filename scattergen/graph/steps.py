@@ -12,7 +12,6 @@ from ..arguments import arrays
 from ..arguments.arrays import Array
 from ..call import accumulated, direct, dispatch
 from ..lower import lower
-from ..lower.kernel import OPERATIONS
 from ..operators import dtypes
 from ..operators.dtypes import DTYPES
 from ..operators.ops import OPS
@@ -72,7 +71,6 @@ def places(given: Rows, values: Array, threads: int | None) -> Array:
     if not src.size:
         out.fill(src.shape[given.dim])
         return out
-    assert element.kind in OPERATIONS["first"]
     kernel = direct.kernel("places", element, DTYPES["i32" if index.itemsize == 4 else "i64"])
     have = direct.ready(kernel, src, out)
     if have is None:
