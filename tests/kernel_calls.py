@@ -258,6 +258,7 @@ def _window_calls(wanted: Wanted, most: int, chance: random.Random) -> list[Kern
         with product.small_machine() if small else nullcontext(), nothing_built():
             made = (_window_call(wanted, *each, small) for each in tries[small::2])
             found += islice((call for call in made if call is not None), most // 2)
+    assert found, f"no window of WINDOWS in any layout is planned as {wanted.kernel}: add one that is"
     assert all(call.kernel == wanted.kernel for call in found)
     return found
 

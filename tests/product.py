@@ -217,7 +217,7 @@ def _wrong_kernel(item: Combination, explanation: Any, want: Array) -> str:
     if not want.size or not item.scenario.entries:
         return ""
     found = f"{explanation.source} {explanation.kernel}"
-    if explanation.kernel is None or explanation.source not in ("loaded", "ahead-of-time", "cache", "built"):
+    if explanation.kernel is None or explanation.source not in ("ahead-of-time", "cache", "built"):
         return f"answered by {found}"
     form = explanation.form
     element, operation = kernel_words(item.dtype, item.reduction)

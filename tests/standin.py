@@ -116,7 +116,6 @@ def _hit(names: list[str]) -> object:
     events: set[str] = set()
     modules = {
         "jinja2",
-        "filelock",
         "subprocess",
         "tempfile",
         "shutil",

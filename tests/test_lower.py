@@ -123,11 +123,17 @@ def test_indices_expanded_to_a_slice_are_slices() -> None:
     assert (made.tuples.extent, made.inner.extent, made.components[0].stride) == (5, 4, 4)
 
 
-@pytest.mark.parametrize("dtype", ELEMENTS, ids=str)
-@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize(
+    ("dtype", "reduction"),
+    [
+        (dtype, reduction)
+        for dtype in ELEMENTS
+        for reduction in REDUCTIONS
+        if dtype.kind != "complex" or reduction not in ("max", "min")
+    ],
+    ids=str,
+)
 def test_an_element_has_the_width_of_its_type(dtype: Any, reduction: str) -> None:
-    if dtype.kind == "complex" and reduction in ("max", "min"):
-        return
     element, operation = lower.element(dtype, reduction)
     assert element.size == dtype.size
     assert (element.tag, operation) == product.kernel_words(dtype.tag, reduction)
