@@ -400,10 +400,8 @@ def test_a_failure_is_told_and_remembered(tmp_path: Path, use: Use, monkeypatch:
     assert raised.value.source_path.read_text() == "int answer(void) { return 1 +; }\n"
     assert "kernel.c:1:" in raised.value.output
     tries = len(asked(tmp_path / "bin"))
-    began = time.perf_counter()
     with pytest.raises(CompileError) as again:
         build.library(Spec(NAME))
-    assert time.perf_counter() - began < 0.05
     assert str(again.value) == str(raised.value)
     assert len(asked(tmp_path / "bin")) == tries
     # Nothing is held against the compiler for it, and another kernel builds.

@@ -597,10 +597,8 @@ with locks.advice(Path(sys.argv[1]), timeout=1, what="x") as held:
     finally:
         holder.kill()
         holder.communicate()
-    began = time.monotonic()
-    with locks.advice(path, timeout=10, what="x") as held:
-        assert held
-    assert time.monotonic() - began < 1
+    with locks.advice(path, timeout=0, what="x") as held:
+        assert held, "at the first try"
     assert path.exists()
 
 
