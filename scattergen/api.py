@@ -60,12 +60,12 @@ def scatter_elements(
         if result is not None:
             return result
         return dispatch.run(
-            _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique
+            data, indices, updates, out, _SCATTER_ELEMENTS, opset, axis, reduction, threads, duplicates, unique, ""
         )
     from .call import accumulated
 
     return accumulated.run(
-        _SCATTER_ELEMENTS, opset, axis, reduction, data, indices, updates, out, threads, duplicates, unique, accumulate
+        data, indices, updates, out, _SCATTER_ELEMENTS, opset, axis, reduction, threads, duplicates, unique, accumulate
     )
 
 
@@ -113,12 +113,12 @@ def scatter_nd(
         if result is not None:
             return result
         return dispatch.run(
-            _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique
+            data, indices, updates, out, _SCATTER_ND, opset, None, reduction, threads, duplicates, unique, ""
         )
     from .call import accumulated
 
     return accumulated.run(
-        _SCATTER_ND, opset, None, reduction, data, indices, updates, out, threads, duplicates, unique, accumulate
+        data, indices, updates, out, _SCATTER_ND, opset, None, reduction, threads, duplicates, unique, accumulate
     )
 
 
@@ -143,4 +143,4 @@ def scatter(
     result = fast.recall(data, indices, updates, out, _SCATTER, opset, axis, "none", threads, duplicates, unique, "")
     if result is not None:
         return result
-    return dispatch.run(_SCATTER, opset, axis, "none", data, indices, updates, out, threads, duplicates, unique)
+    return dispatch.run(data, indices, updates, out, _SCATTER, opset, axis, "none", threads, duplicates, unique, "")

@@ -51,4 +51,4 @@ def tensor_scatter(
     )
     if result is not None:
         return result
-    return dispatch.run(_OP, opset, axis, "none", past_cache, write_indices, update, out, threads, mode=mode)
+    return dispatch.run(past_cache, write_indices, update, out, _OP, opset, axis, "none", threads, "allow", False, mode)

@@ -35,8 +35,8 @@ Block = tuple[slice, ...]
 
 
 def run(
-    op: Op, opset: int, axis: Any, reduction: str, data: Any, indices: Any, updates: Any, out: Any,
-    threads: int | None, duplicates: str, unique: bool, accumulate: Any,
+    data: Any, indices: Any, updates: Any, out: Any,
+    op: Op, opset: int, axis: Any, reduction: str, threads: int | None, duplicates: str, unique: bool, accumulate: Any,
 ) -> Array:  # fmt: skip
     """Run one call as `dispatch.run` does, accumulating in the type that `accumulate` names."""
     arguments = arrays.prepare(op, opset, axis, reduction, data, indices, updates, out)

@@ -55,20 +55,13 @@ if hasattr(os, "register_at_fork"):  # plans of a child are made for one thread
 
 
 def run(
-    op: Op,
-    opset: int,
-    axis: Any,
-    reduction: str,
-    data: Any,
-    indices: Any,
-    updates: Any,
-    out: Any = None,
-    threads: int | None = None,
-    duplicates: str = "allow",
-    unique: bool = False,
-    mode: str = "",
-) -> Array:
-    """Run one call; keep it for the next one where the arrays are such that `fast` serves them."""
+    data: Any, indices: Any, updates: Any, out: Any,
+    op: Op, opset: int, axis: Any, reduction: str, threads: int | None, duplicates: str, unique: bool, mode: str,
+) -> Array:  # fmt: skip
+    """Run one call; keep it for the next one where the arrays are such that `fast` serves them.
+
+    Arguments are those of `fast.recall`, in its order.
+    """
     keep: Keep | None = None
     if duplicates == "allow" and type(data) is type(indices) is type(updates) is np.ndarray:
         keep = fast.keeper(op, opset, axis, reduction, threads, duplicates, unique, mode)
