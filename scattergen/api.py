@@ -41,7 +41,7 @@ def scatter_elements(
         reduction: f, one of none (replaces; the last one wins), add, mul (from opset 16), max, min (from 18).
         opset: the ONNX opset whose rules hold.
         out: array of the shape and type of `data` for the result; may be `data` itself. A failed
-            call leaves it untouched.
+            call leaves it untouched: every index is checked before the first write, which costs time.
         threads: most threads of this call; the result does not depend on it.
         duplicates: allow, or refuse: no two updates may have one target.
         unique: a promise that no two updates have one target. Where it is wrong, any of them may win.
@@ -94,7 +94,7 @@ def scatter_nd(
         reduction: f, one of none (replaces; the last one wins), add, mul (from opset 16), max, min (from 18).
         opset: the ONNX opset whose rules hold.
         out: array of the shape and type of `data` for the result; may be `data` itself. A failed
-            call leaves it untouched.
+            call leaves it untouched: every index is checked before the first write, which costs time.
         threads: most threads of this call; the result does not depend on it.
         duplicates: allow, or refuse: no two updates may have one target.
         unique: a promise that no two updates have one target. Where it is wrong, any of them may win.

@@ -46,7 +46,7 @@ class Workload:
 
     @property
     def traffic(self) -> int:
-        """Bytes that any implementation moves: data read, result written, indices and updates read once."""
+        """Bytes of the arrays: data read, result written, indices and updates read once."""
         return 2 * _touched(self.data) + _touched(self.indices) + _touched(self.updates)
 
     @property

@@ -2,7 +2,7 @@
 
 - workloads.py: the table of workloads; sweep_cases.py: the grid of the sweep
 - peers.py, numba_loop.py: adapters, workload → call, one for each library
-- limit.py: the least traffic, as compiled C
+- limit.py: a plain copy of the same arrays, as compiled C
 - oracle.py: what is right
 - contest.py: contestants in processes of their own, taking turns
 - sweep.py: every type against its float32 sibling

@@ -94,7 +94,7 @@ def _legend(y: float, limit: bool, calls: bool) -> list[str]:
         x += 44 + 7 * len(text)
     if limit:
         found.append(f'<line class="limit" x1="{x + 4}" x2="{x + 4}" y1="{y - 12}" y2="{y + 4}"/>')
-        found.append(f'<text x="{x + 14}" y="{y}">the least traffic</text>')
+        found.append(f'<text x="{x + 14}" y="{y}">a plain copy</text>')
     return found
 
 

@@ -1,6 +1,6 @@
 """Two records of one kind → what has become slower or faster.
 
-A run measures the least traffic beside everything else, so that its times can be taken in units of that:
+A run measures a plain copy of the arrays beside everything else, so that its times can be taken in units of that:
 a machine that is slower today has slowed both.
 """
 

@@ -1,6 +1,7 @@
-"""The traffic limit: copy data to a fresh output, read indices and updates once; on one core or all, as is faster.
+"""A plain copy of `data` to a fresh output, and one read of indices and updates; on one core or all, as is faster.
 
-No scatter does less; what it adds is random access to the output. Its result is of course not a scatter's.
+It is what times are compared with, and no bound: a kernel that reuses memory, or that skips the rows which are
+replaced, can take less time. Its result is not a scatter's.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def _library() -> tuple[Any, Any]:
 
 
 def call(work: Workload) -> Callable[[], Array]:
-    """Return the call that does the traffic of `work`."""
+    """Return the call that copies and reads the arrays of `work`."""
     ffi, library = _library()
     data, updates, indices = work.data, work.updates, np.ascontiguousarray(work.indices)
     most = int(os.environ.get("SCATTERGEN_NUM_THREADS", "0")) or machine.usable_cores()

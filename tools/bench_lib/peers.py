@@ -144,7 +144,7 @@ def _openvino(work: Workload) -> Call:
     return lambda: request.infer(feed, share_inputs=True)[0]
 
 
-LIMIT = Contestant("limit", "cffi", limit.call, "the least traffic, not a scatter")
+LIMIT = Contestant("limit", "cffi", limit.call, "a plain copy, not a scatter")
 OURS = Contestant("scattergen", "scattergen", _scattergen)
 
 TABLE: dict[str, Contestant] = {

@@ -31,12 +31,12 @@ class Figures(NamedTuple):
 
     @property
     def over_limit(self) -> float | None:
-        """How many times the time of the least traffic."""
+        """How many times the time of a plain copy of the same arrays."""
         return self.ours / self.limit if self.ours and self.limit else None
 
     @property
     def room(self) -> float | None:
-        """How many times as fast as the best correct peer the least traffic is: nobody gets further."""
+        """How many times as fast as the best correct peer a plain copy of the same arrays is."""
         return self.best_time / self.limit if self.best_time and self.limit else None
 
 
@@ -115,7 +115,7 @@ def _summary(record: Record, by: str) -> list[str]:
         )
     over = mean(found.over_limit for found in every if not found.call_bound)
     if over:
-        lines.append(f"geometric mean {_ratio(over)} the time of the least traffic")
+        lines.append(f"geometric mean {_ratio(over)} the time of a plain copy")
     if tiny:
         calls = "; ".join(f"{found.name} {_ratio(found.ahead)} ({found.best})" for found in tiny)
         lines.append(f"calls, not in the means: {calls}")

@@ -1,4 +1,4 @@
-"""No cliffs: every type, reduction and operator on the grid, in time per byte against its float32 sibling.
+"""Cliffs: every type, reduction and operator on the grid, in time per byte against its float32 sibling.
 
 The two take turns, so that a slow moment of the machine meets both, and the least time of a call counts, of each: a
 cliff is there at every call, and other people's work is not. A turn is so long that arrays which fit a cache are in it
