@@ -40,6 +40,9 @@ def test_the_check_goes_both_ways(
     monkeypatch.setattr(regenerate, "GENERATED", tmp_path / "generated")
     monkeypatch.setattr(regenerate, "ABI_MODULE", tmp_path / "_abi.py")
     monkeypatch.setattr(regenerate, "abi_module", lambda: "text\n")
+    monkeypatch.setattr(regenerate, "SETTINGS", tmp_path / "settings.md")
+    page = (ROOT / "docs" / "settings.md").read_text()
+    (tmp_path / "settings.md").write_text(page)
     (tmp_path / "_abi.py").write_text("text\n")
     before = {path.name: path.read_text() for path in (tmp_path / "generated").iterdir()}
     assert regenerate.main(["--check"]) == 0
@@ -49,11 +52,13 @@ def test_the_check_goes_both_ways(
     (tmp_path / "generated" / missing).unlink()
     (tmp_path / "generated" / "rows_f32_i64_sub.c").write_text("")
     (tmp_path / "_abi.py").write_text("other\n")
+    (tmp_path / "settings.md").write_text(page.replace("| native |", "| naive |"))
     capsys.readouterr()
     assert regenerate.main(["--check"]) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[:-1] == [
         "stale: _abi.py",
+        "stale: settings.md",
         f"stale: generated/{changed}",
         f"stale: generated/{missing}",
         "unclaimed: generated/rows_f32_i64_sub.c",
@@ -63,3 +68,4 @@ def test_the_check_goes_both_ways(
     assert regenerate.main([]) == 0
     assert {path.name: path.read_text() for path in (tmp_path / "generated").iterdir()} == before
     assert (tmp_path / "_abi.py").read_text() == "text\n"
+    assert (tmp_path / "settings.md").read_text() == page

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Refresh what is generated and checked in: `generated/*.c` and cffi's view of the header.
+"""Refresh what is generated and checked in: `generated/*.c`, cffi's view of the header, the table of settings.
 
 python tools/regenerate.py           write every file that differs, remove what nothing claims
 python tools/regenerate.py --check   write nothing; exit 1 and name the files if there are any
@@ -15,6 +15,8 @@ sys.path.insert(0, str(ROOT))
 
 ABI_MODULE = ROOT / "scattergen" / "load" / "_abi.py"
 GENERATED = ROOT / "generated"
+SETTINGS = ROOT / "docs" / "settings.md"
+TABLE_BEGINS, TABLE_ENDS = "<!-- the table of config.py -->", "<!-- its end -->"
 
 
 def abi_module() -> str:
@@ -43,13 +45,29 @@ def call_type() -> str:
     return source[start : source.index("};", start) + 2]
 
 
+def settings_page() -> str:
+    """Return the page of settings, its table made afresh."""
+    from scattergen.common import config
+
+    rows = ["| variable | default | values | in the cache key | meaning |", "|---|---|---|---|---|"]
+    for row in config.TABLE:
+        default = config.Settings._field_defaults[row.field]
+        values = ", ".join(row.choices) or ("a whole number" if isinstance(default, int) else "text")
+        given = "unset" if default == "" else default
+        rows.append(f"| `{row.variable}` | {given} | {values} | {'yes' if row.in_key else 'no'} | {row.meaning} |")
+    above, _, rest = SETTINGS.read_text(encoding="utf-8").partition(TABLE_BEGINS)
+    _, end, below = rest.partition(TABLE_ENDS)
+    assert end, f"{SETTINGS} has no place for the table"
+    return "".join((above, TABLE_BEGINS, "\n".join(["", *rows, ""]), TABLE_ENDS, below))
+
+
 def wanted() -> dict[Path, str]:
     """Return every generated file and its fresh text."""
     from scattergen.lower.standard import kernels
     from scattergen.render import render
 
     files = {GENERATED / f"{spec}.c": render(spec) for spec in kernels()}
-    return {ABI_MODULE: abi_module(), **files}
+    return {ABI_MODULE: abi_module(), SETTINGS: settings_page(), **files}
 
 
 def main(arguments: list[str]) -> int:

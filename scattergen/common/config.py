@@ -25,7 +25,7 @@ class Setting(Record):
 
 
 TABLE: tuple[Setting, ...] = (
-    Setting("cc", "SCATTERGEN_CC", (), True, "C compiler command; else CC, cc, gcc, clang, the ziglang package"),
+    Setting("cc", "SCATTERGEN_CC", (), True, "C compiler command; if unset: CC, cc, gcc, clang, the ziglang package"),
     Setting("cflags", "SCATTERGEN_CFLAGS", (), True, "flags added after scattergen's own"),
     Setting("cpu", "SCATTERGEN_CPU", (), True, "instruction set: native, or a level such as x86-64-v3"),
     Setting("cache_dir", "SCATTERGEN_CACHE_DIR", (), False, "where built kernels are kept"),
@@ -39,11 +39,11 @@ TABLE: tuple[Setting, ...] = (
         "auto: small calls run an unoptimised kernel until the optimised one would pay; optimized: they wait for that;"
         " never: a kernel not yet built raises",
     ),
-    Setting("compile_timeout", "SCATTERGEN_COMPILE_TIMEOUT", (), False, "seconds a compiler may take"),
+    Setting("compile_timeout", "SCATTERGEN_COMPILE_TIMEOUT", (), False, "seconds a compiler may take; 0: no limit"),
     Setting("fallback", "SCATTERGEN_FALLBACK", ("reference", "error"), False, "what answers without a compiler"),
-    Setting("num_threads", "SCATTERGEN_NUM_THREADS", (), False, "threads of a call; 0: the cores we may use"),
+    Setting("num_threads", "SCATTERGEN_NUM_THREADS", (), False, "most threads of a call; 0: the usable cores"),
     Setting("keep_memory", "SCATTERGEN_KEEP_MEMORY", (), False, "bytes of freed large outputs kept for the next ones"),
-    Setting("aot_path", "SCATTERGEN_AOT_PATH", (), False, "folder of kernels built ahead of time"),
+    Setting("aot_path", "SCATTERGEN_AOT_PATH", (), False, "folders of kernels built ahead, separated as in PATH"),
 )
 
 
