@@ -168,7 +168,8 @@ def shared_loop(nest: Nest, threads: int) -> int:
 def _strided(nest: Nest, item: int, total_bytes: int, threads: int) -> Layout:
     loops = nest.loops or (_MISSING,)
     numbers = tuple(number for loop in loops for number in loop)
-    return (total_bytes, len(loops), shared_loop(nest, threads), nest.component_step, *_targets(nest.components), *numbers)
+    sizes = (total_bytes, len(loops), shared_loop(nest, threads), nest.component_step)
+    return (*sizes, *_targets(nest.components), *numbers)
 
 
 def _windows(nest: Nest, item: int, total_bytes: int, threads: int) -> Layout:
