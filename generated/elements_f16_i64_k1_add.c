@@ -6,6 +6,7 @@
 #include "scattergen.h"
 
 typedef uint16_t element;
+typedef float float4 __attribute__((vector_size(16)));
 typedef int64_t index_type;
 
 #if defined(__F16C__) && defined(__clang__)
@@ -25,13 +26,12 @@ static inline element narrow(float value)
     return half;
 }
 
-/* As a half has it. */
-static inline float rounded(float value)
+/* As a half has it; only the first of them is one. */
+static inline float4 rounded(float4 exact)
 {
-    return widen(narrow(value));
+    return (float4){widen(narrow(exact[0]))};
 }
 #elif defined(__F16C__)
-typedef float float4 __attribute__((vector_size(16)));
 typedef short half8 __attribute__((vector_size(16)));
 
 static inline float widen(element half)
@@ -45,10 +45,10 @@ static inline element narrow(float value)
     return (element)__builtin_ia32_vcvtps2ph((float4){value}, 0)[0];
 }
 
-/* As a half has it; in vector registers all the way, which is what a chain of sums waits for. */
-static inline float rounded(float value)
+/* As halves have them; in vector registers all the way, which is what a chain of sums waits for. */
+static inline float4 rounded(float4 exact)
 {
-    return __builtin_ia32_vcvtph2ps(__builtin_ia32_vcvtps2ph((float4){value}, 0))[0];
+    return __builtin_ia32_vcvtph2ps(__builtin_ia32_vcvtps2ph(exact, 0));
 }
 #else
 static inline float widen(element half)
@@ -89,10 +89,10 @@ static inline element narrow(float value)
     return (element)(sign | half);
 }
 
-/* As a half has it. */
-static inline float rounded(float value)
+/* As a half has it; only the first of them is one. */
+static inline float4 rounded(float4 exact)
 {
-    return widen(narrow(value));
+    return (float4){widen(narrow(exact[0]))};
 }
 #endif
 
@@ -241,21 +241,80 @@ static inline int runs(const int32_t *restrict offset, int64_t n)
     return same > SAMPLE * 13 / 16;
 }
 
+/* Updates that are tried together, the least run for which that pays, and how many go step by step where it failed. */
+enum { PIECE = 16, LONG = 256, SLOWLY = 128 };
+
+/* How many of n updates go where the first one does, in pieces; 0 where they are few. */
+static inline int64_t long_run(const int32_t *restrict offset, int64_t n)
+{
+    int64_t i = 0;
+    if (n < LONG || offset[LONG - 1] != offset[0])
+        return 0;
+    for (; i + PIECE <= n; i += PIECE) {
+        int32_t others = 0;
+        for (int64_t j = i; j < i + PIECE; j++)
+            others |= offset[j] ^ offset[0];
+        if (others)
+            break;
+    }
+    return i;
+}
+
+/* Add updates while the sum keeps sign and exponent, a piece at a time; return how many that were. Such halves are
+ * multiples of one unit: a float so large that this is its last place makes the addition itself round to it, ties to
+ * even as well, and a step waits for no more than that. What comes to a power of two may round otherwise, or overflow:
+ * its piece is left. Bounds of 0, infinity or NaN hold nothing. */
+static inline int64_t add_evenly(float4 *kept, const element *restrict update, int64_t n)
+{
+    const float start = (*kept)[0];
+    uint32_t bits;
+    float power;
+    memcpy(&bits, &start, sizeof bits);
+    bits &= 0x7f800000;
+    memcpy(&power, &bits, sizeof power);
+    const float large = power * 0x1.8p13f, low = start < 0 ? large - 2 * power : large + power, high = low + power;
+    float total = large + start;
+    int64_t i = 0;
+    for (; i + PIECE <= n; i += PIECE) {
+        float least = high, most = low;
+        for (int64_t j = i; j < i + PIECE; j++) {
+            total += widen(update[j]);
+            least = total < least ? total : least;
+            most = total > most ? total : most;
+        }
+        if (!(least > low && most < high && total == total))
+            break;
+        *kept = (float4){total - large};
+    }
+    return i;
+}
+
+/* Apply n updates to one target; return its value. */
+static inline element apply_long(element old, const element *restrict update, int64_t n)
+{
+    for (int64_t i = 0; i < n;) {
+        while (i < n && sum(old, update[i]) == old) /* these need not wait for each other */
+            i++;
+        float4 kept = {widen(old)};
+        i += add_evenly(&kept, update + i, n - i);
+        for (const int64_t end = n - i < SLOWLY ? n : i + SLOWLY; i < end; i++)
+            kept = rounded(kept + (float4){widen(update[i])});
+        old = narrow(kept[0]);
+    }
+    return old;
+}
+
 /* Apply n updates, keeping a target as a float until another one comes; return n. */
 static inline int64_t apply_runs(element *restrict o, const int32_t *restrict offset, const element *restrict update,
                                  int64_t n)
 {
-    int64_t target = offset[0];
-    float kept = widen(o[target]);
-    for (int64_t i = 0; i < n; i++) {
-        if (offset[i] != target) {
-            o[target] = narrow(kept);
-            target = offset[i];
-            kept = widen(o[target]);
-        }
-        kept = rounded(kept + widen(update[i]));
+    for (int64_t i = 0; i < n;) {
+        const int64_t target = offset[i], length = long_run(offset + i, n - i);
+        float4 kept = {widen(length ? apply_long(o[target], update + i, length) : o[target])};
+        for (i += length; i < n && offset[i] == target; i++)
+            kept = rounded(kept + (float4){widen(update[i])});
+        o[target] = narrow(kept[0]);
     }
-    o[target] = narrow(kept);
     return n;
 }
 

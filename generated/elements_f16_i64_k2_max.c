@@ -168,21 +168,38 @@ static inline int runs(const int32_t *restrict offset, int64_t n)
     return same > SAMPLE * 13 / 16;
 }
 
-/* Apply n updates, keeping a target until another one comes; return n. */
+static inline element half_of(uint16_t rank)
+{
+    const element half = (element)(rank - 0x7c01);
+    return (element)(half ^ ((int16_t)half >> 15 & 0x7fff));
+}
+
+/* Apply n updates to one target; return its value. Which is the greatest of them does not depend on an order, but for
+ * which zero comes first. */
+static inline element apply_run(element old, const element *restrict update, int64_t n)
+{
+    uint16_t best = rank(update[0]);
+    for (int64_t i = 1; i < n; i++) {
+        const uint16_t other = rank(update[i]);
+        best = other > best ? other : best;
+    }
+    const element last = greater(old, half_of(best));
+    if (last == old || last & 0x7fff)
+        return last;
+    for (int64_t i = 0; i < n; i++)
+        old = greater(old, update[i]);
+    return old;
+}
+
+/* Apply n updates, those of a target that follow each other at a time; return n. */
 static inline int64_t apply_runs(element *restrict o, const int32_t *restrict offset, const element *restrict update,
                                  int64_t n)
 {
-    int64_t target = offset[0];
-    element kept = o[target];
-    for (int64_t i = 0; i < n; i++) {
-        if (offset[i] != target) {
-            o[target] = kept;
-            target = offset[i];
-            kept = o[target];
-        }
-        kept = greater(kept, update[i]);
+    for (int64_t i = 0, length; i < n; i += length) {
+        for (length = 1; i + length < n && offset[i + length] == offset[i];)
+            length++;
+        o[offset[i]] = apply_run(o[offset[i]], update + i, length);
     }
-    o[target] = kept;
     return n;
 }
 

@@ -11,6 +11,7 @@
 
 typedef uint16_t element;
 typedef float wide; /* an element while it is worked on */
+typedef float float4 __attribute__((vector_size(16)));
 typedef int64_t index_type;
 
 #if defined(__F16C__) && defined(__clang__)
@@ -30,10 +31,10 @@ static inline element narrow(float value)
     return half;
 }
 
-/* As a half has it. */
-static inline float rounded(float value)
+/* As a half has it; only the first of them is one. */
+static inline float4 rounded(float4 exact)
 {
-    return widen(narrow(value));
+    return (float4){widen(narrow(exact[0]))};
 }
 
 static inline void load(wide *restrict to, const element *restrict from, int64_t n)
@@ -48,7 +49,6 @@ static inline void store(element *restrict to, const wide *restrict from, int64_
         to[i] = narrow(from[i]);
 }
 #elif defined(__F16C__)
-typedef float float4 __attribute__((vector_size(16)));
 typedef short half8 __attribute__((vector_size(16)));
 typedef float float8 __attribute__((vector_size(32)));
 
@@ -63,10 +63,10 @@ static inline element narrow(float value)
     return (element)__builtin_ia32_vcvtps2ph((float4){value}, 0)[0];
 }
 
-/* As a half has it; in vector registers all the way, which is what a chain of sums waits for. */
-static inline float rounded(float value)
+/* As halves have them; in vector registers all the way, which is what a chain of sums waits for. */
+static inline float4 rounded(float4 exact)
 {
-    return __builtin_ia32_vcvtph2ps(__builtin_ia32_vcvtps2ph((float4){value}, 0))[0];
+    return __builtin_ia32_vcvtph2ps(__builtin_ia32_vcvtps2ph(exact, 0));
 }
 
 static inline void load(wide *restrict to, const element *restrict from, int64_t n)
@@ -133,10 +133,10 @@ static inline element narrow(float value)
     return (element)(sign | half);
 }
 
-/* As a half has it. */
-static inline float rounded(float value)
+/* As a half has it; only the first of them is one. */
+static inline float4 rounded(float4 exact)
 {
-    return widen(narrow(value));
+    return (float4){widen(narrow(exact[0]))};
 }
 
 static inline void load(wide *restrict to, const element *restrict from, int64_t n)
@@ -155,7 +155,7 @@ static inline void store(element *restrict to, const wide *restrict from, int64_
 /* Computed wide, and rounded to a half. */
 static inline wide sum(wide old, wide update)
 {
-    return rounded(old + update);
+    return rounded((float4){old} + (float4){update})[0];
 }
 
 /* layout: sizes, then strides in elements, then columns per tile (BLOCK at most), and whether the output goes past the
