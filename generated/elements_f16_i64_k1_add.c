@@ -26,10 +26,11 @@ static inline element narrow(float value)
     return half;
 }
 
-/* As a half has it; only the first of them is one. */
+/* As halves have them; in vector registers all the way, which is what a chain of sums waits for. */
 static inline float4 rounded(float4 exact)
 {
-    return (float4){widen(narrow(exact[0]))};
+    typedef __fp16 half4 __attribute__((vector_size(8)));
+    return __builtin_convertvector(__builtin_convertvector(exact, half4), float4);
 }
 #elif defined(__F16C__)
 typedef short half8 __attribute__((vector_size(16)));
@@ -263,7 +264,7 @@ static inline int64_t long_run(const int32_t *restrict offset, int64_t n)
 /* Add updates while the sum keeps sign and exponent, a piece at a time; return how many that were. Such halves are
  * multiples of one unit: a float so large that this is its last place makes the addition itself round to it, ties to
  * even as well, and a step waits for no more than that. What comes to a power of two may round otherwise, or overflow:
- * its piece is left. Bounds of 0, infinity or NaN hold nothing. */
+ * its piece is left. Bounds of 0, infinity or NaN hold nothing; a NaN among the updates passes them, and stays. */
 static inline int64_t add_evenly(float4 *kept, const element *restrict update, int64_t n)
 {
     const float start = (*kept)[0];
@@ -282,18 +283,18 @@ static inline int64_t add_evenly(float4 *kept, const element *restrict update, i
             least = total < least ? total : least;
             most = total > most ? total : most;
         }
-        if (!(least > low && most < high && total == total))
+        if (!(least > low && most < high))
             break;
         *kept = (float4){total - large};
     }
     return i;
 }
 
-/* Apply n updates to one target; return its value. */
-static inline element apply_long(element old, const element *restrict update, int64_t n)
+/* Apply n updates to one target; return its value. What leaves that as it is need not be waited for. */
+SCATTERGEN_ONCE static element apply_to_one(element old, const element *restrict update, int64_t n)
 {
     for (int64_t i = 0; i < n;) {
-        while (i < n && sum(old, update[i]) == old) /* these need not wait for each other */
+        while (i < n && sum(old, update[i]) == old)
             i++;
         float4 kept = {widen(old)};
         i += add_evenly(&kept, update + i, n - i);
@@ -310,7 +311,7 @@ static inline int64_t apply_runs(element *restrict o, const int32_t *restrict of
 {
     for (int64_t i = 0; i < n;) {
         const int64_t target = offset[i], length = long_run(offset + i, n - i);
-        float4 kept = {widen(length ? apply_long(o[target], update + i, length) : o[target])};
+        float4 kept = {widen(length ? apply_to_one(o[target], update + i, length) : o[target])};
         for (i += length; i < n && offset[i] == target; i++)
             kept = rounded(kept + (float4){widen(update[i])});
         o[target] = narrow(kept[0]);

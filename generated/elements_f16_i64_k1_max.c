@@ -169,9 +169,9 @@ static inline element half_of(uint16_t rank)
     return (element)(half ^ ((int16_t)half >> 15 & 0x7fff));
 }
 
-/* Apply n updates to one target; return its value. Which is the greatest of them does not depend on an order, but for
- * which zero comes first. */
-static inline element apply_run(element old, const element *restrict update, int64_t n)
+/* Apply n updates to one target; return its value. The greatest of them is the same in any order; which zero comes
+ * first is not. */
+SCATTERGEN_ONCE static element apply_to_one(element old, const element *restrict update, int64_t n)
 {
     uint16_t best = rank(update[0]);
     for (int64_t i = 1; i < n; i++) {
@@ -193,7 +193,7 @@ static inline int64_t apply_runs(element *restrict o, const int32_t *restrict of
     for (int64_t i = 0, length; i < n; i += length) {
         for (length = 1; i + length < n && offset[i + length] == offset[i];)
             length++;
-        o[offset[i]] = apply_run(o[offset[i]], update + i, length);
+        o[offset[i]] = apply_to_one(o[offset[i]], update + i, length);
     }
     return n;
 }

@@ -31,10 +31,11 @@ static inline element narrow(float value)
     return half;
 }
 
-/* As a half has it; only the first of them is one. */
+/* As halves have them; in vector registers all the way, which is what a chain of sums waits for. */
 static inline float4 rounded(float4 exact)
 {
-    return (float4){widen(narrow(exact[0]))};
+    typedef __fp16 half4 __attribute__((vector_size(8)));
+    return __builtin_convertvector(__builtin_convertvector(exact, half4), float4);
 }
 
 static inline void load(wide *restrict to, const element *restrict from, int64_t n)

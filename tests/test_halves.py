@@ -1,4 +1,4 @@
-"""Maxima and minima of halves, found by whole numbers: every old value against the updates that could go wrong."""
+"""Halves: wide rows, and maxima and minima by whole numbers, of every old value and the updates that could go wrong."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 import pytest
+from bits import difference
 
 import scattergen
+from scattergen import reference
 
 EVERY = np.arange(1 << 16, dtype=np.uint16)
 """The bits of every half."""
@@ -70,3 +72,20 @@ def test_every_half_meets_every_edge(dtype: np.dtype, reduction: str, form: str)
         nan = np.isnan(_values(want))
         np.testing.assert_array_equal(np.isnan(_values(got)), nan, f"NaN, update {bits:#x}")
         np.testing.assert_array_equal(got[~nan].view(np.uint16), want[~nan].view(np.uint16), f"update {bits:#x}")
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_wide_rows_leave_what_lies_between_them(dtype: np.dtype) -> None:
+    random = np.random.default_rng(2)
+    data = random.standard_normal((9, 3, 101)).astype(dtype)
+    indices = random.integers(-101, 101, (7, 1, 70))
+    updates = random.standard_normal(indices.shape).astype(dtype)
+    arguments = (data, indices, updates, 2, "add")
+    explained = scattergen.explain(scattergen.scatter_elements, *arguments)
+    assert str(explained.kernel).startswith("wide_rows_")
+    want = reference.scatter_elements(*arguments)
+    given, itself = np.full_like(data, 5), data.copy()
+    scattergen.scatter_elements(*arguments, out=given)
+    scattergen.scatter_elements(itself, *arguments[1:], out=itself)
+    for got in (scattergen.scatter_elements(*arguments), given, itself):
+        assert not difference(got, want)
