@@ -150,3 +150,30 @@ def test_what_holds_for_all(
         if choice.form == "tiles":
             axis_extent = call.loops.components[0].size
             assert choice.threads * axis_extent * width * call.wide_size <= schedule.SCRATCH
+
+
+def strided(data: Shape, indices: Shape, axis: int | None, threads: int, fresh: bool = True) -> Choice:
+    """Return the schedule of a call on C-ordered float32 as the form that takes any strides has it."""
+    if axis is None:
+        updates = indices[:-1] + data[indices[-1] :]
+        nest = loops.by_tuples(indices, data, strides(data, 4), strides(indices, 8), strides(updates, 4))
+    else:
+        nest = loops.along_axis(indices, axis, data, strides(data, 4), strides(indices, 8), strides(indices, 4))
+    return schedule.of_nest("strided", loops.canonical(nest), 4, 4 * math.prod(data), fresh, machine(threads))
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "axis", "most", "threads", "shared"),
+    [
+        ((64, 64, 96), (64, 33, 47), 0, 2, 2, 1),  # a loop along the axis is nobody's to share; it stands first
+        ((64, 64, 96), (50, 64, 47), 1, 8, 8, 0),  # the outermost that moves the output
+        ((3, 512, 96), (2, 512, 47), 1, 8, 8, 2),  # of two and 47 steps: one that has a step for each thread
+        ((512, 512), (300, 2), None, 8, 1, -1),  # tuples may name one target twice
+        ((4, 5, 6), (4, 3, 5), 0, 8, 1, 2),  # too little work
+    ],
+)
+def test_threads_share_a_loop_whose_steps_never_meet(
+    data: Shape, indices: Shape, axis: int | None, most: int, threads: int, shared: int
+) -> None:
+    choice = strided(data, indices, axis, most)
+    assert (choice.form, choice.threads, choice.layout[2]) == ("strided", threads, shared)
