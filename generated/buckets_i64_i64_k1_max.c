@@ -175,8 +175,7 @@ static void deal(entry *restrict lists, int64_t room, int64_t *restrict length, 
         return;
     }
     for (int64_t i = 0; i < n; i++)
-        lists[owner[i] * room + length[owner[i]]++] =
-            (entry){(uint32_t)offset[i], update[i]};
+        lists[owner[i] * room + length[owner[i]]++] = (entry){(uint32_t)offset[i], update[i]};
 }
 
 /* Round by round: check and list a share of the tuples, wait for all, apply what is listed for thread `me`.

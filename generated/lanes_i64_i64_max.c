@@ -84,7 +84,7 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
     int64_t offset[BLOCK + AHEAD], column[BLOCK]; /* the last offsets are fetched, never applied */
     memset(offset, 0, (size_t)(rows * columns + AHEAD) * sizeof *offset);
     for (int64_t i = 0; i < columns; i++)
-        column[i] = (int64_t)i;
+        column[i] = i;
     for (int64_t n = columns; n < rows * columns; n *= 2)
         memcpy(column + n, column, (size_t)least(n, rows * columns - n) * sizeof *column);
     for (int64_t k = 0; k < count; k += rows) {

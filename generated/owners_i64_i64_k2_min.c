@@ -114,12 +114,11 @@ SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout
 
 enum { LINE = 64, FETCHED = 256 };
 
-/* Fetch n elements that are needed soon; of many the first ones, as the hardware foresees the rest. */
-static inline void fetch(const element *slice, int64_t n)
+/* Fetch what is needed soon; of long rows the first part, as the hardware foresees the rest. */
+static inline void fetch(const void *row, int64_t bytes)
 {
-    const int64_t bytes = n * (int64_t)sizeof *slice;
     for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
-        __builtin_prefetch((const char *)slice + i);
+        __builtin_prefetch((const char *)row + i);
 }
 
 /* Apply one slice of n elements. */
@@ -189,8 +188,7 @@ static void deal(entry *restrict lists, int64_t room, int64_t *restrict length, 
         return;
     }
     for (int64_t i = 0; i < n; i++)
-        lists[owner[i] * room + length[owner[i]]++] =
-            (entry){(uint32_t)offset[i], (uint32_t)(number + i)};
+        lists[owner[i] * room + length[owner[i]]++] = (entry){(uint32_t)offset[i], (uint32_t)(number + i)};
 }
 
 /* Round by round: check and list a share of the tuples, wait for all, apply what is listed for thread `me`.
@@ -199,7 +197,8 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
                                  const int64_t *layout, void *scratch, int64_t me, int64_t all)
 {
     const int64_t count = layout[COUNT], total = layout[TOTAL], *size = layout + SIZES, *stride = size + DEPTH;
-    const int64_t length = layout[LENGTH], index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
+    const int64_t index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
+    const int64_t length = layout[LENGTH], bytes = length * (int64_t)sizeof(element);
     const int64_t first = total * me / all, end = total * (me + 1) / all, room = room_of(all);
     int64_t (*lengths)[MOST_THREADS][MOST_THREADS] = scratch; /* of the lists of two rounds, by whose and for whom */
     entry *rounds = (entry *)(lengths + 2);
@@ -219,8 +218,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
             const int64_t n = least(BLOCK, mine_end - k);
             bad = offsets(offset, (const index_type *)indices + (done + k) * index_step, index_step, n, size, stride);
             if (!bad)
-                deal(lists + me * all * room, room, lengths[turn][me], all, offset, n,
-                     k);
+                deal(lists + me * all * room, room, lengths[turn][me], all, offset, n, k);
         }
 #ifdef _OPENMP
         if (all > 1) {
@@ -230,8 +228,8 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
         for (int64_t from = 0; from < all; from++) {
             const entry *e = lists + (from * all + me) * room, *last = e + lengths[turn][from][me];
             for (; e < last; e++) {
-                fetch(o + e[AHEAD].offset, length);
-                fetch(update + e[AHEAD].number * update_step, length);
+                fetch(o + e[AHEAD].offset, bytes);
+                fetch(update + e[AHEAD].number * update_step, bytes);
                 apply_slice(o + e->offset, update + e->number * update_step, length);
             }
         }

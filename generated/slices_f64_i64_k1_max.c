@@ -114,12 +114,11 @@ SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout
 
 enum { LINE = 64, FETCHED = 256 };
 
-/* Fetch n elements that are needed soon; of many the first ones, as the hardware foresees the rest. */
-static inline void fetch(const element *slice, int64_t n)
+/* Fetch what is needed soon; of long rows the first part, as the hardware foresees the rest. */
+static inline void fetch(const void *row, int64_t bytes)
 {
-    const int64_t bytes = n * (int64_t)sizeof *slice;
     for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
-        __builtin_prefetch((const char *)slice + i);
+        __builtin_prefetch((const char *)row + i);
 }
 
 /* Apply one slice of n elements. */
@@ -137,6 +136,7 @@ static int apply_range(element *out, const index_type *index, const element *upd
 {
     const int64_t count = layout[COUNT], length = layout[LENGTH], *size = layout + SIZES, *stride = size + DEPTH;
     const int64_t index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
+    const int64_t bytes = length * (int64_t)sizeof(element);
     int64_t offset[BLOCK + AHEAD]; /* the last ones are fetched ahead, never applied */
     memset(offset, 0, (size_t)((count < BLOCK ? count : BLOCK) + AHEAD) * sizeof *offset);
     for (int64_t k = 0; k < count; k += BLOCK) {
@@ -146,8 +146,8 @@ static int apply_range(element *out, const index_type *index, const element *upd
         for (int64_t i = 0; i < n; i++) {
             const int64_t from = offset[i] < first ? first : offset[i];
             const int64_t to = offset[i] + length < end ? offset[i] + length : end;
-            fetch(out + offset[i + AHEAD], length);
-            fetch(update + (k + i + AHEAD) * update_step, length);
+            fetch(out + offset[i + AHEAD], bytes);
+            fetch(update + (k + i + AHEAD) * update_step, bytes);
             if (from < to)
                 apply_slice(out + from, update + (k + i) * update_step + from - offset[i], to - from);
         }
