@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,56 @@ def test_a_folder_of_ours_is_replaced_and_another_is_not(folder: Path, tmp_path:
     with pytest.raises(AheadOfTimeError, match=r"has no manifest\.json"):
         aot.build(["rows_w32_i64_none"], tmp_path / "thesis")
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter1.tex"]
+
+
+def a_browser_extension(place: Path) -> None:
+    shutil.rmtree(place)
+    place.mkdir()
+    (place / "manifest.json").write_text('{"manifest_version": 3, "name": "mine"}')
+    (place / "background.js").write_text("// months of work")
+
+
+def a_file_more(place: Path) -> None:
+    (place / "src" / "notes.txt").write_text("Call me Ishmael.")
+
+
+def a_link_more(place: Path) -> None:
+    (place / "thesis").symlink_to(place.parent)
+
+
+def a_manifest_cut_short(place: Path) -> None:
+    text = (place / "manifest.json").read_bytes()
+    (place / "manifest.json").write_bytes(text[: len(text) // 2])
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (a_browser_extension, "none that `scattergen build` wrote"),
+        (a_file_more, r"did not write src/notes\.txt there"),
+        (a_link_more, "did not write thesis there"),
+        (a_manifest_cut_short, "cannot be read"),
+    ],
+)
+def test_a_folder_that_holds_anything_else_is_left_as_it_is(
+    change: Callable[[Path], None], why: str, folder: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "kernels"
+    shutil.copytree(folder, place)
+    change(place)
+    before = files(place)
+    with pytest.raises(AheadOfTimeError, match=why) as caught:
+        aot.build(["rows_w32_i64_none"], place)
+    assert "name a new folder, or remove that one" in str(caught.value)
+    assert files(place) == before
+
+
+def test_a_folder_of_an_older_version_is_replaced(folder: Path, tmp_path: Path) -> None:
+    place = tmp_path / "kernels"
+    shutil.copytree(folder, place)
+    manifest.read(place)._replace(version="0.0.1", generator="0" * 16).write(place)
+    aot.build(["rows_w32_i64_none"], place)
+    assert list(manifest.read(place).kernels) == ["rows_w32_i64_none"]
 
 
 def test_no_openmp_needs_no_runtime(tmp_path: Path) -> None:

@@ -30,6 +30,9 @@ from .wanted import Wanted, gather
 
 DEFAULT_NAME = "scattergen_kernels"
 
+_MOST_NAMED = 3
+"""Files that an error names."""
+
 
 def build(
     items: Iterable[OpSpec | KernelSpec | str | Path] | Wanted,
@@ -47,7 +50,8 @@ def build(
     Args:
         items: as `wanted.gather` takes them: specs, their texts, ``standard``, .toml, .json and .onnx files; or what
             it returned.
-        folder: made whole or not at all; an older one that this function wrote is replaced.
+        folder: made whole or not at all; an older one that this function wrote, and that holds nothing else, is
+            replaced.
         target: as `platforms.parse` takes it; by default this kind of machine.
         name: of the library, as in ``-lscattergen_kernels``.
         jobs: compilers at a time; by default as many as there are cores to use.
@@ -158,10 +162,23 @@ def _write(folder: Path, texts: dict[str, str]) -> None:
 
 
 def _refuse_foreign(place: Path) -> None:
-    if place.is_dir() and any(place.iterdir()) and not (place / manifest.NAME).is_file():
-        raise AheadOfTimeError(f"{place} is there and has no {manifest.NAME}: name a new folder, or remove that one")
-    if place.exists() and not place.is_dir():
-        raise AheadOfTimeError(f"{place} is a file: name a folder")
+    """Raise `AheadOfTimeError` where `place` holds anything that `build` did not write."""
+    if not place.is_dir():
+        if place.exists():
+            raise AheadOfTimeError(f"{place} is a file: name a folder")
+        return
+    there = {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_symlink() or not path.is_dir()}
+    if not there:
+        return
+    advice = "name a new folder, or remove that one"
+    try:
+        known = {manifest.NAME, *manifest.read(place).digests}
+    except AheadOfTimeError as error:
+        raise AheadOfTimeError(f"{place} is not replaced ({error}): {advice}") from None
+    strange = sorted(there - known)
+    if strange:
+        named = ", ".join(strange[:_MOST_NAMED]) + (" ..." if len(strange) > _MOST_NAMED else "")
+        raise AheadOfTimeError(f"{place} is not replaced: `scattergen build` did not write {named} there: {advice}")
 
 
 def _replace(place: Path, work: Path) -> None:

@@ -62,7 +62,9 @@ def read(folder: Path) -> Manifest:
 
 
 def _checked(found: Any, path: Path) -> Manifest:
-    number = found.pop("format", None) if isinstance(found, dict) else None
+    if not isinstance(found, dict) or "format" not in found:
+        raise AheadOfTimeError(f"{path} is none that `scattergen build` wrote")
+    number = found.pop("format")
     if number != FORMAT:
         raise AheadOfTimeError(f"{path} is of format {number}, this scattergen reads {FORMAT}: build the folder again")
     try:
