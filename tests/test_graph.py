@@ -323,6 +323,9 @@ def test_out_may_share_memory_with_src_and_index() -> None:
     index = np.array([0, 1, 1, 0])
     want = graph.scatter_reduce(np.zeros(4, np.int64), 0, index.copy(), index.copy(), "sum", False)
     assert not difference(graph.scatter_reduce(np.zeros(4, np.int64), 0, index, index, "sum", False, out=index), want)
+    memory = np.arange(12.0)
+    want = graph.scatter_reduce(memory[0:10:2].copy(), 0, index, np.ones(4), "sum")
+    assert not difference(graph.scatter_reduce(memory[0:10:2], 0, index, np.ones(4), "sum", out=memory[1:6]), want)
 
 
 # Against NumPy and torch

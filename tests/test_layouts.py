@@ -146,6 +146,35 @@ def test_updates_that_share_memory_with_out_are_right() -> None:
     assert not difference(out, want)
 
 
+LINES = [(slice(1, 6), slice(0, 10, 2)), (slice(0, 10, 2), slice(1, 6)), (slice(0, 10, 2), slice(9, 4, -1))]
+KINDS = [np.int64, np.float32, np.complex128, "m8[s]", "U3", object]
+WAYS: dict[str, Callable[..., Array]] = {
+    "elements": lambda data, at, new, how, out: scattergen.scatter_elements(data, at, new, 0, how, out=out),
+    "tuples": lambda data, at, new, how, out: scattergen.scatter_nd(data, at[:, None], new, how, out=out),
+    "prepared": lambda data, at, new, how, out: scattergen.prepare(at, data.shape, 0, how)(data, new, out),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize(("of_out", "of_data"), LINES)
+def test_lines_of_unequal_strides_may_share_memory(of_out: slice, of_data: slice, kind: Any, way: str) -> None:
+    """NumPy's own assignment of one such line to the other reads what it has written."""
+    before = np.arange(12).astype(kind)
+    for count, reduction in ((0, "none"), (2, "none"), (2, "none" if kind == "U3" else "add")):
+        rest = np.array([0, 4])[:count], np.ones(count, kind), reduction
+        want, memory = WAYS[way](before[of_data], *rest, None), before.copy()
+        WAYS[way](memory[of_data], *rest, memory[of_out])
+        assert memory[of_out].tolist() == want.tolist()
+
+
+def test_halves_kept_wide_may_share_memory() -> None:
+    before, rest = np.arange(12).astype(np.float16), (np.array([0, 4]), np.ones(2, np.float16), 0, "add")
+    want, memory = scattergen.scatter_elements(before[0:10:2], *rest, accumulate="float32"), before.copy()
+    scattergen.scatter_elements(memory[0:10:2], *rest, accumulate="float32", out=memory[1:6])
+    assert not difference(memory[1:6], want)
+
+
 def test_rows_are_packed_where_that_is_quicker() -> None:
     indices, updates = np.asfortranarray(ALONG_1), UPDATES[:, ::-1]
     found = explained(DATA, indices, updates, 1)

@@ -89,6 +89,7 @@ def prepare(
     spec = spec_of(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset, mode)
     if out is not None:
         out = check_out(str(op), out, data, copies, names.data)
+        data = apart(data, out, names.data, copies)
     indices, updates = readable(indices, names.indices, out, copies), readable(updates, names.updates, out, copies)
     arguments = Arguments(spec, data, indices, updates, out, copies)
     arguments.foreign = data.dtype.kind in dtypes.FOREIGN and dtypes.is_foreign(data.dtype)
@@ -201,9 +202,18 @@ def check_out(op: str, given: Any, data: Array, copies: list[str], name: str = "
         raise ShapeError(f"{op}: out has elements that share memory (strides {out.strides})")
     if not out.dtype.isnative:
         copies.append("out: foreign byte order")
-    if not same_memory(out, data) and share_memory(out, data):
-        copies.append(f"{name}: shares memory with out")
     return out
+
+
+def apart(data: Array, out: Array, name: str, copies: list[str]) -> Array:
+    """Return `data`, or a copy where it shares memory with `out` and is not the same elements.
+
+    NumPy's own assignment reads elements of rank 1 that it has written, where strides differ.
+    """
+    if same_memory(out, data) or not share_memory(out, data):
+        return data
+    copies.append(f"{name}: shares memory with out")
+    return compact(data)
 
 
 def elements_meet(array: Array) -> bool:
