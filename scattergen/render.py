@@ -5,13 +5,55 @@ A template sees one variable, `spec`: what it needs beyond the fields of `Kernel
 
 from __future__ import annotations
 
+import os
+import tempfile
 from functools import cache
 from pathlib import Path
 
 import jinja2
+from jinja2.bccache import Bucket
 
+from .common.digest import sha256
 from .common.paths import templates
 from .lower.kernel import KernelSpec
+
+_DIGEST = 64
+"""Length of a SHA-256 in hex."""
+
+
+class Bytecode(jinja2.BytecodeCache):
+    """What Jinja compiled templates to, a file for each in a folder: the SHA-256 of the rest, then the bytecode.
+
+    Python runs any bytecode that it reads. A file that is not as it was written counts as none, and is written again.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = str(folder)
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Give the bucket its code if there is a whole file of it."""
+        try:
+            with open(self._file(bucket), "rb") as file:
+                whole = file.read()
+        except OSError:
+            return
+        if whole[:_DIGEST] == sha256(whole[_DIGEST:]).encode():
+            bucket.bytecode_from_string(whole[_DIGEST:])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Write the code of the bucket; raise OSError where the folder cannot be written."""
+        code = bucket.bytecode_to_string()
+        descriptor, path = tempfile.mkstemp(dir=self.folder)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(sha256(code).encode() + code)
+            os.replace(path, self._file(bucket))
+        except OSError:
+            os.unlink(path)
+            raise
+
+    def _file(self, bucket: Bucket) -> str:
+        return os.path.join(self.folder, bucket.key)
 
 
 @cache
@@ -28,7 +70,7 @@ def environment(kept: Path | None = None) -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,
-        bytecode_cache=None if kept is None else jinja2.FileSystemBytecodeCache(str(kept)),
+        bytecode_cache=None if kept is None else Bytecode(kept),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,12 @@ import c_text
 import jinja2
 import pytest
 from jinja2 import meta, nodes
+from jinja2.bccache import Bucket, bc_magic
 
 from scattergen.common import paths
 from scattergen.lower.kernel import FORMS, OPERATIONS, KernelSpec
 from scattergen.operators.dtypes import DTYPES, INDEX_TYPES
-from scattergen.render import environment, render
+from scattergen.render import Bytecode, environment, render
 
 TEMPLATES = sorted(paths.templates().glob("*.j2"))
 DEPTHS = (0, 1, 3)
@@ -86,6 +88,52 @@ def test_what_is_undefined_is_an_error() -> None:
     for text in ("{{ nothing }}", "{{ spec.nothing }}", "{% if spec.nothing %}{% endif %}"):
         with pytest.raises(jinja2.UndefinedError, match="nothing"):
             environment().from_string(text).render(spec=spec)
+
+
+# What Jinja compiled templates to, which is kept
+
+SIMPLE = KernelSpec.parse("rows_f32_i64_add")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("kept")
+    render(SIMPLE, folder)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def bucket_of(name: str, whole: bytes) -> Bucket:
+    """Return a bucket that wants what a file holds."""
+    checksum = pickle.loads(whole[64 + len(bc_magic) :])
+    return Bucket(environment(), name, checksum)
+
+
+def test_no_file_with_a_flipped_bit_is_read(kept: dict[str, bytes], tmp_path: Path) -> None:
+    name, whole = min(kept.items(), key=lambda item: len(item[1]))
+    cache, path = Bytecode(tmp_path), tmp_path / name
+    path.write_bytes(whole)
+    cache.load_bytecode(bucket := bucket_of(name, whole))
+    assert bucket.code is not None
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
+        cache.load_bytecode(bucket := bucket_of(name, whole))
+        assert bucket.code is None, place
+
+
+PLACES = {"digest": 5, "magic": 65, "checksum": 64 + len(bc_magic) + 12, "code": 400, "end": -1}
+
+
+@pytest.mark.parametrize("harm", [*PLACES, "cut short", "cut to the digest", "empty"])
+def test_a_harmed_file_is_written_again(harm: str, kept: dict[str, bytes], tmp_path: Path) -> None:
+    for name, whole in kept.items():
+        changed = bytearray(whole)
+        if harm in PLACES:
+            changed[PLACES[harm]] ^= 4
+        else:
+            changed = changed[: {"cut short": len(whole) // 2, "cut to the digest": 64}.get(harm, 0)]
+        (tmp_path / name).write_bytes(changed)
+    assert render(SIMPLE, tmp_path) == render(SIMPLE)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == kept
 
 
 # The C
