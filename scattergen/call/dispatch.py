@@ -198,7 +198,6 @@ def _by_reference(arguments: Arguments) -> Array:
         result = addressing.by_reference(arguments)
     except IndexOutOfBounds:  # which names the operator of today that the loop is written for
         raise out_of_bounds(arguments) from None
-    if arguments.out is None:
-        return result
-    np.copyto(arguments.out, result)
-    return arguments.out
+    target = unwritten(arguments.data) if arguments.out is None else arguments.out
+    np.copyto(target, result)
+    return target

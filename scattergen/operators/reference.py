@@ -84,12 +84,12 @@ def tensor_scatter(data: Array, indices: Array, updates: Array, axis: int, mode:
         error = find_misplaced_windows(indices, length, size, "TensorScatter", "write_indices")
         if error is not None:
             raise error
-    out = data.copy(order="C")
-    cache, update = np.moveaxis(out, axis, 1), np.moveaxis(updates, axis, 1)
+    out, source, _ = _prepare(data, updates, "none")
+    cache, update = np.moveaxis(out, axis, 1), np.moveaxis(source, axis, 1)
     for entry, start in enumerate(indices.tolist()):
         for step in range(length):
             cache[entry, (start + step) % size] = update[entry, step]
-    return out
+    return out.view(data.dtype)
 
 
 def gradients(grad: Array, data: Array, updates: Array, targets: Array, reduction: str) -> tuple[Array, Array]:
