@@ -204,14 +204,25 @@ def test_a_function_s_node_takes_its_attributes_from_the_call_and_runs_with_a_ke
     assert report.nodes[0].source != "reference"
 
 
-def test_scatter_of_opset_9_runs_though_onnx_s_evaluator_has_none() -> None:
-    with pytest.raises(NotImplementedError):
-        run(model([scatter("Scatter")], 9), {"x": np.zeros((4, 3), np.float32)})
+@pytest.mark.filterwarnings("ignore:Scatter is deprecated")
+@pytest.mark.parametrize("opset", [9, 10, 11])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_scatter_runs_though_onnx_s_evaluator_has_none(opset: int, axis: int, tmp_path: Path) -> None:
+    one = model([scatter("Scatter", axis=axis)], opset)
+    one.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.array([[2, -1, 2]], np.int32), "ids"))
     wanted = np.zeros((4, 3), np.float32)
-    wanted[[3, 0, 3], [0, 1, 2]] = 1
-    report = run(model([scatter("Scatter")], 9), {"x": np.zeros((4, 3), np.float32)}, {"y": wanted})
-    assert report.equal
-    assert str(report.nodes[0].node.spec) == "scatter_f32_i32_r2a0_none"
+    wanted[([2, -1, 2], [0, 1, 2]) if axis == 0 else (0, [2, -1, 2])] = 1
+    data = {"x": np.zeros((4, 3), np.float32)}
+    for expected in (None, {"y": wanted}):
+        report = run(one, data, expected)
+        assert report.equal and report.outputs
+        assert str(report.nodes[0].node.spec) == f"scatter_f32_i32_r2a{axis}_none" + ("_opset11" if opset == 11 else "")
+    assert not run(one, data, {"y": wanted + 1}).equal
+    onnx.save(one, tmp_path / "one.onnx")
+    answer = subprocess.run(
+        [sys.executable, "-m", "scattergen", "run", tmp_path / "one.onnx"], capture_output=True, text=True, check=True
+    )
+    assert "inputs: random" in answer.stdout
 
 
 @pytest.mark.parametrize("form", ["path", "text", "bytes", "proto"])

@@ -1,7 +1,7 @@
-"""Operators of other kinds that ONNX's reference evaluator refuses, or answers against the standard.
+"""Operators that ONNX's reference evaluator lacks, refuses, or answers against the standard.
 
-Exported models with scatter nodes have them too (spline flows, unpooling), and a model is worth running
-as a whole.
+Exported models with scatter nodes have other ones too (spline flows, unpooling), and a model is worth running as a
+whole. Scatter is here for the run that scattergen's own is compared with.
 """
 
 from __future__ import annotations
@@ -41,4 +41,18 @@ class MaxPool(OnnxMaxPool):  # type: ignore[misc]
         return values, indices % size + first
 
 
-REPAIRS: tuple[type[OpRun], ...] = (GatherElements, MaxPool)
+class Scatter(OpRun):  # type: ignore[misc]
+    """Scatter of opsets 9 to 11, by the loop of its text: the index stands for the coordinate along the axis."""
+
+    op_domain = ""
+
+    def _run(
+        self, data: NDArray[Any], indices: NDArray[Any], updates: NDArray[Any], axis: int | None = None
+    ) -> tuple[NDArray[Any]]:
+        output, axis = data.copy(), (axis or 0) % data.ndim
+        for place in np.ndindex(indices.shape):
+            output[(*place[:axis], indices[place], *place[axis + 1 :])] = updates[place]
+        return (output,)
+
+
+REPAIRS: tuple[type[OpRun], ...] = (GatherElements, MaxPool, Scatter)
