@@ -442,6 +442,62 @@ def test_a_has_to_be_an_array_that_can_be_written(ours: Any, indices: Any) -> No
     assert not a.any()
 
 
+class NoText:
+    """What strings cannot be made of."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def objects(*values: Any) -> np.ndarray:
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+@pytest.mark.parametrize("indices", [[0, 1], np.array([0, 1]), slice(0, 2), (np.array([0, 1]),), (..., slice(2))])
+@pytest.mark.parametrize(
+    ("ours", "a", "b", "error"),
+    [
+        (at.multiply, np.array([1, 2, 3], np.uint16), objects(5, 10**6), OverflowError),
+        (at.add, np.array([1, 2, 3], np.uint8), objects(5, 10**6), OverflowError),
+        (at.add, np.array([1, 2, 3]), [5, None], TypeError),
+        (at.add, objects(1, "a", 2), 1, TypeError),
+        (at.maximum, objects(1, 2, 3), objects(5, "x"), TypeError),
+        (at.add, np.array(["a", "b", "c"]), objects("x", 5), TypeError),
+        (at.assign, np.array(["a", "b", "c"]), objects(5, NoText()), RuntimeError),
+        (at.assign, np.array(["a", "b", "c"], np.dtypes.StringDType()), objects(5, NoText()), RuntimeError),
+        (at.assign, np.array([1, 2, 3], "m8[s]"), objects(5, "x"), ValueError),
+        (at.assign, np.array(["2020-01-01"] * 3, "M8[D]"), objects("2021-01-01", "x"), ValueError),
+        (at.assign, np.array([(1, 2)] * 3, "i4,i4"), [(5, 6), ("x", 3)], ValueError),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_what_fails_on_the_way_has_written_nothing(ours: Any, a: np.ndarray, b: Any, error: Any, indices: Any) -> None:
+    for each in (a, np.repeat(a, 2)[::2]):
+        before = each.tolist()
+        with pytest.raises(error):
+            ours(each, indices, b)
+        assert each.tolist() == before
+
+
+def test_what_fails_on_the_way_is_put_back_where_indices_lie_in_a() -> None:
+    a = np.array([1, 0, 2])
+    with pytest.raises(TypeError):
+        at.add(a, a, objects(5, 1, None))
+    assert a.tolist() == [1, 0, 2]
+
+
+def test_an_object_with_a_dim_too_many_is_added() -> None:
+    a = np.zeros(3, object)
+    at.add(a, 1, objects(7))
+    at.add(a, [2], np.array([[8]], object))
+    assert a.tolist() == [0, 7, 8]
+    with pytest.raises(ShapeError, match="must broadcast"):
+        at.add(a, 1, objects(7, 8))
+    assert a.tolist() == [0, 7, 8]
+
+
 def test_a_misfit_that_kills_numpy_is_refused() -> None:
     with pytest.raises(ShapeError, match="must broadcast"):
         at.multiply(np.zeros((1, 3, 2), np.float32), (..., [[-2, -1]], -2), np.ones((1, 1, 1, 2, 7), np.int8))

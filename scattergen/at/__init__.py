@@ -25,8 +25,10 @@ NumPy computes with other bits than the type of `a` would give (float64 values t
 floats added to integers). So are calls that NumPy refuses, so that the error is its own. `explain` says who answers a
 call and why.
 
-An index out of bounds is an IndexError, and a failed call has written nothing. A read-only `a` is a ValueError in each
-(NumPy's ``ufunc.at`` writes into some), and something that is no NumPy array a TypeError.
+An index out of bounds is an IndexError, and a failed call has written nothing, whoever answers it. There are two
+exceptions: where `np.errstate` or a filter makes an error of a floating-point warning, NumPy raises it when it has
+written; and a subclass of NumPy's array answers for itself. A read-only `a` is a ValueError in each (NumPy's
+``ufunc.at`` writes into some), and something that is no NumPy array a TypeError.
 """
 
 from __future__ import annotations

@@ -24,15 +24,35 @@ def _ufunc_at(ufunc: np.ufunc) -> Callable[..., None]:
 
     def at(a: Any, indices: Any, b: Any) -> None:
         if all(getattr(type(one), "__array_ufunc__", NUMPYS) is NUMPYS for one in (a, indices, b)):
-            shape = np.broadcast_to(np.False_, a.shape)[indices].shape
-            if np.shape(b) != shape:
+            named, values = np.broadcast_to(np.False_, a.shape)[indices], np.asarray(b)
+            if values.shape != named.shape:
                 try:
-                    b = np.broadcast_to(without_extra_dims(np.asarray(b), len(shape)), shape)
+                    b = np.broadcast_to(without_extra_dims(values, named.ndim), named.shape)
                 except ValueError:
-                    raise misfit(ufunc.__name__, np.shape(b), shape) from None
+                    raise misfit(ufunc.__name__, values.shape, named.shape) from None
+            if named.ndim and (a.dtype.hasobject or values.dtype.hasobject):
+                _all_or_nothing(ufunc, a, indices, b)
+                return
         ufunc.at(a, indices, b)
 
     return at
+
+
+def _all_or_nothing(ufunc: np.ufunc, a: Array, indices: Any, b: Any) -> None:
+    """Call ``ufunc.at``; where one of Python's objects fails on the way, put back what had been written."""
+    plain = np.asarray(a)
+    # Indices may lie in the memory that is written.
+    places = tuple(map(_own, indices)) if type(indices) is tuple else _own(indices)
+    before = plain[places].copy()
+    try:
+        ufunc.at(a, indices, b)
+    except BaseException:
+        plain[places] = before
+        raise
+
+
+def _own(index: Any) -> Any:
+    return index.copy() if isinstance(index, np.ndarray) else index
 
 
 def _set(a: Any, indices: Any, b: Any) -> None:
@@ -47,7 +67,9 @@ def _put_along_axis(a: Any, indices: Any, b: Any, axis: Any) -> None:
 
 def _refuse_before_writing(a: Any, b: Any) -> None:
     """Raise now what NumPy would raise on the way, at the first value that has no place in `a`."""
-    if a.dtype.kind in _CAST_FREELY and getattr(getattr(b, "dtype", None), "kind", "O") not in _CAST_FREELY:
+    given = getattr(b, "dtype", None)
+    free = a.dtype.kind in _CAST_FREELY and getattr(given, "kind", "O") in _CAST_FREELY
+    if not (free or a.dtype.kind == "O" or (isinstance(given, np.dtype) and given == a.dtype)):
         np.asarray(b, a.dtype)
 
 

@@ -207,7 +207,7 @@ def _values(idiom: Idiom, a: Array, b: Any, rank: int) -> Array:
 def without_extra_dims(b: Array, rank: int) -> Array:
     """Return `b` without those dims of size 1 before its first that a result of `rank` dims has no place for."""
     while b.ndim > rank and b.shape[0] == 1:
-        b = b[0]
+        b = b[0, ...]  # an element may be an object of any kind
     return b
 
 
