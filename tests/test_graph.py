@@ -316,6 +316,15 @@ def test_places_without_a_compiler_are_the_same() -> None:
             assert not difference(graph.scatter_max(src, index, dim, dim_size=6)[1], want)
 
 
+def test_no_index_is_looked_at_beside_a_src_without_elements() -> None:
+    for shape, dim in (((3, 0), 0), ((0, 3), 1), ((2, 3, 0), 1)):
+        for index in ([0, 2, 1], [0, -2, 9]):
+            want = list(shape)
+            for size in (0, 2):
+                want[dim] = size
+                assert graph.scatter(np.ones(shape), index, dim, dim_size=size or None).shape == tuple(want)
+
+
 def test_out_may_share_memory_with_src_and_index() -> None:
     memory = np.arange(12.0).reshape(6, 2)
     want = graph.scatter(memory[2:].copy(), INDEX, 0, out=memory[:4].copy())
