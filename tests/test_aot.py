@@ -400,6 +400,13 @@ def test_what_was_gathered_is_built_without_reading_it_again(tmp_path: Path) -> 
     assert list(aot.build(asked, tmp_path / "kernels").kernels) == ["rows_w32_i64_none"]
 
 
+def test_a_list_may_have_a_name_of_any_bytes(tmp_path: Path) -> None:
+    listed = tmp_path / os.fsdecode(b"k\xff.json")
+    listed.write_text(json.dumps({"specs": ["rows_w32_i64_none"]}))
+    aot.build([listed], tmp_path / "kernels")
+    assert b"/k\xff.json:\n" in (tmp_path / "kernels" / "scattergen_kernels.d").read_bytes()
+
+
 @pytest.mark.parametrize("refused", [True, False])
 def test_a_failure_stays_what_it_is_when_its_source_is_kept(
     refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -210,6 +210,21 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("words", ["env", "cache list", "show rows_f32_i64_add"])
+def test_a_closed_output_is_status_2(words: str) -> None:
+    done = run("sh", "-c", f"{sys.executable} -m scattergen {words} >&-")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "scattergen: OSError: standard output is closed; send it to /dev/null if you want none\n"
+
+
+def test_what_the_locale_cannot_write_is_printed_as_escapes(tmp_path: Path) -> None:
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = scattergen("bench", "scatter_nd_f32_i64_r2k1_add", "--data", "4x4", "--indices", "3x1", **plain)
+    assert "NumPy \\xb5s" in good(done)
+    place = str(tmp_path / os.fsdecode(b"h\xff"))
+    assert good(scattergen("cache", "dir", SCATTERGEN_CACHE_DIR=place)) == f"{tmp_path}/h\\udcff\n"
+
+
 def test_bash_completes_commands_options_and_specs() -> None:
     if shutil.which("bash") is None:
         pytest.skip("needs bash")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
 from pathlib import Path
@@ -38,6 +39,20 @@ def test_it_works_with_a_home_that_cannot_be_written() -> None:
     done = python("import os; os.environ.pop('SCATTERGEN_CACHE_DIR', 0)\n" + CODE, HOME="/proc/self", XDG_CACHE_HOME="")
     assert good(done) == "[0.0, 2.0, 0.0, 0.0]\n"
     assert "kernels are kept for the life of this process only" in done.stderr
+
+
+def test_it_works_with_a_home_of_any_bytes(tmp_path: Path) -> None:
+    home = os.fsdecode(bytes(tmp_path) + b"/h\xff")
+    done = python("import os; os.environ.pop('SCATTERGEN_CACHE_DIR', 0)\n" + CODE, HOME=home, XDG_CACHE_HOME="")
+    assert good(done) == "[0.0, 2.0, 0.0, 0.0]\n"
+    assert list(Path(home).glob(".cache/scattergen/v1/*/kernel.so"))
+
+
+def test_the_store_is_the_same_under_every_locale() -> None:
+    code = CODE + "print(*(variant.library for variant in kernel.variants))\nimport scattergen.load.loader as loader\n"
+    code += "print(loader.has_caller())"
+    printed = good(python(code))
+    assert good(python(code, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", SCATTERGEN_CC="/no")) == printed
 
 
 def test_kernels_go_to_spawned_processes(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def _write(folder: Path, texts: dict[str, str]) -> None:
     for name, text in texts.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")  # names of files may be any bytes
 
 
 def _refuse_foreign(place: Path) -> None:

@@ -103,7 +103,7 @@ def seal(work: Path, known: dict[str, object]) -> None:
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "sha256": sha256(read(work / LIBRARY)),
     }
-    (work / META).write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (work / META).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
 def publish(work: Path, entry: Path, trash: Path) -> None:

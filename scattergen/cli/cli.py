@@ -16,7 +16,7 @@ from pathlib import Path
 from .. import __version__
 from ..bench import bench
 from ..errors import CompileError, ScattergenError
-from . import answers, completion
+from . import answers, completion, terminal
 
 _SPEC = "text of an operator's spec (scatter_elements_f32_i64_r3a1_add) or of a kernel's (rows_f32_i64_add)"
 
@@ -25,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command, and return the exit status."""
     chosen = parser().parse_args(arguments)
     try:
+        terminal.prepare()
         status: int = chosen.function(chosen)
         sys.stdout.flush()
         return status

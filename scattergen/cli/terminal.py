@@ -5,10 +5,22 @@ Colours come from rich, if that is installed and NO_COLOR is not set.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
 from typing import Any
+
+
+def prepare() -> None:
+    """Have what standard output cannot write (letters of its encoding alone, bytes of a path) printed as escapes.
+
+    Raises OSError where there is no standard output.
+    """
+    if sys.stdout is None:
+        raise OSError("standard output is closed; send it to /dev/null if you want none")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # tests put others in its place
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _rich(name: str) -> Any:
@@ -63,7 +75,7 @@ class Progress:
     """One line on standard error that is written over and over; nothing where that is no terminal."""
 
     def __init__(self) -> None:
-        self._shown = sys.stderr.isatty()
+        self._shown = sys.stderr is not None and sys.stderr.isatty()
 
     def __call__(self, number: int, total: int, text: str) -> None:
         """Show that `number` of `total` is at hand."""

@@ -67,7 +67,8 @@ def _request(common: str, what: str) -> str:
 
 
 def _hash(text: str) -> str:
-    return sha256(os.fsencode(text))
+    # Whatever the locale is: paths may be any bytes, templates have more letters than some locales do.
+    return sha256(text.encode("utf-8", "surrogateescape"))
 
 
 def forget() -> None:

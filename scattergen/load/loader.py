@@ -12,6 +12,7 @@ from __future__ import annotations
 import _thread
 import itertools
 import os
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -55,16 +56,24 @@ class Loaded(Record):
 
 def open_kernel(path: AnyPath, name: str) -> Loaded:
     """Return the kernel of a library that holds one; `OSError` where it cannot be loaded."""
-    library = _abi.ffi.dlopen(str(path), _FOR_EVER)
+    library = _opened(path)
     return _checked(library.scattergen_kernel, library, path, name)
 
 
 def open_kernels(path: AnyPath) -> dict[str, Loaded]:
-    """Return the kernels of a library that holds many, by name."""
-    library = _abi.ffi.dlopen(str(path), _FOR_EVER)
+    """Return the kernels of a library that holds many, by name; `OSError` where it cannot be loaded."""
+    library = _opened(path)
     structs = [library.scattergen_kernels[i] for i in range(library.scattergen_kernel_count)]
     named = {_abi.ffi.string(struct.name).decode(): struct for struct in structs}
     return {name: _checked(struct, library, path, name) for name, struct in named.items()}
+
+
+def _opened(path: AnyPath) -> Any:
+    try:
+        return _abi.ffi.dlopen(str(path), _FOR_EVER)
+    except UnicodeEncodeError:  # cffi takes no bytes, and of text only what is no escape for bytes
+        encoding = sys.getfilesystemencoding()
+        raise OSError(f"{path} has a name that is not {encoding}, by which cffi opens no library") from None
 
 
 def _checked(struct: Any, library: Any, path: AnyPath, name: str) -> Loaded:
