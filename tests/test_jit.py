@@ -55,6 +55,26 @@ def test_the_store_is_the_same_under_every_locale() -> None:
     assert good(python(code, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", SCATTERGEN_CC="/no")) == printed
 
 
+def test_a_store_that_keeps_nothing_will_do(tmp_path: Path) -> None:
+    done = python(CODE, SCATTERGEN_CACHE_DIR=str(tmp_path / "store"), SCATTERGEN_CACHE_LIMIT="0")
+    assert good(done) == "[0.0, 2.0, 0.0, 0.0]\n"
+
+
+def test_the_c_of_a_kernel_is_not_read_from_the_store(tmp_path: Path) -> None:
+    place = str(tmp_path / "store")
+    good(python(CODE, SCATTERGEN_CACHE_DIR=place))
+    for path in Path(place).glob("v1/*/kernel.c"):
+        path.write_bytes(b"\xff")
+    code = CODE + f"""
+import scattergen.inspection, shutil, sys
+assert "scattergen.render" not in sys.modules  # a hit renders nothing
+shutil.rmtree({place!r})
+again = scattergen.compile(str(kernel))
+assert [variant.source for variant in again.variants] == list(scattergen.inspection.sources(str(kernel)).values())
+"""
+    good(python(code, SCATTERGEN_CACHE_DIR=place))
+
+
 def test_kernels_go_to_spawned_processes(tmp_path: Path) -> None:
     script = tmp_path / "spawn.py"
     script.write_text(

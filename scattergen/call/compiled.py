@@ -27,11 +27,16 @@ class Variant(Record):
     """One of the kernels that calls of a spec may need."""
 
     spec: KernelSpec
-    source: str
-    """The C text that was compiled."""
     library: Path
     address: int
     """Address of the C function `run`, for code that calls it by pointer; see templates/scattergen.h."""
+
+    @property
+    def source(self) -> str:
+        """The C text that was compiled, rendered again: the library's key or manifest stands for the same text."""
+        from ..render import render
+
+        return render(self.spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,5 +176,4 @@ def compile_all(
 
 
 def _variant(ready: supply.Ready) -> Variant:
-    source = Path(ready.source).read_text(encoding="utf-8")
-    return Variant(ready.spec, source, Path(ready.library), ready.loaded.address)
+    return Variant(ready.spec, Path(ready.library), ready.loaded.address)

@@ -40,8 +40,6 @@ class Folder(Record):
     level: str = ""
     """The instruction-set level of the library that is used."""
     library: Path | None = None
-    sources: Mapping[str, Path] = MappingProxyType({})
-    """Kernel → its C source."""
     loaded: Mapping[str, Loaded] = MappingProxyType({})
 
     @property
@@ -63,12 +61,12 @@ def use(folder: str | os.PathLike[str]) -> Folder:
     return _opened(path)
 
 
-def find(name: str) -> tuple[Loaded, Path, Path] | None:
-    """Return the kernel of that name with its library and its C source, None where no folder has it."""
+def find(name: str) -> tuple[Loaded, Path] | None:
+    """Return the kernel of that name with its library, None where no folder has it."""
     for folder in folders():
         if folder.library and name in folder.loaded:
             log.debug("%s: found in %s", name, folder.library)
-            return folder.loaded[name], folder.library, folder.sources[name]
+            return folder.loaded[name], folder.library
     return None
 
 
@@ -113,9 +111,8 @@ def _open(path: Path) -> Folder:
         # Loading a library that was cut short kills the process.
         raise AheadOfTimeError(f"{library} is not the file that was built: build the folder again")
     loaded = loader.open_kernels(library)
-    sources = {name: path / source for name, source in found.kernels.items() if name in loaded}
-    used = {name: loaded[name] for name in sources}
-    return Folder(path=path, level=level, library=library, sources=sources, loaded=used)
+    used = {name: loaded[name] for name in found.kernels if name in loaded}
+    return Folder(path=path, level=level, library=library, loaded=used)
 
 
 def _level(found: Manifest) -> str:

@@ -39,8 +39,6 @@ class Ready(Record):
     origin: str
     """Where this process has it from: built, cache or ahead-of-time."""
     library: str
-    source: str
-    """The C file that the library was made from."""
     seconds: float
     is_baseline: bool = False
     """Whether it was compiled without optimising."""
@@ -112,11 +110,9 @@ def _ahead_of_time(spec: KernelSpec) -> Ready | None:
     found = prebuilt.find(str(spec))
     if found is None:
         return None
-    loaded, library, source = found
+    loaded, library = found
     seconds = time.perf_counter() - began
-    return Ready(
-        spec=spec, loaded=loaded, origin="ahead-of-time", library=str(library), source=str(source), seconds=seconds
-    )
+    return Ready(spec=spec, loaded=loaded, origin="ahead-of-time", library=str(library), seconds=seconds)
 
 
 def _soonest(spec: KernelSpec) -> Ready:
@@ -168,6 +164,5 @@ def _open(spec: KernelSpec, built: build.Built) -> Ready:
         loaded=loader.open_kernel(path, str(spec)),
         origin=built.origin,
         library=path,
-        source=os.path.join(built.folder, entries.SOURCE),
         seconds=built.seconds,
     )
