@@ -65,13 +65,16 @@ def test_the_c_of_a_kernel_is_not_read_from_the_store(tmp_path: Path) -> None:
     good(python(CODE, SCATTERGEN_CACHE_DIR=place))
     for path in Path(place).glob("v1/*/kernel.c"):
         path.write_bytes(b"\xff")
-    code = CODE + f"""
+    code = (
+        CODE
+        + f"""
 import scattergen.inspection, shutil, sys
 assert "scattergen.render" not in sys.modules  # a hit renders nothing
 shutil.rmtree({place!r})
 again = scattergen.compile(str(kernel))
 assert [variant.source for variant in again.variants] == list(scattergen.inspection.sources(str(kernel)).values())
 """
+    )
     good(python(code, SCATTERGEN_CACHE_DIR=place))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,14 @@ def library_elsewhere(folder: Path) -> None:
     edit(folder, libraries={"x86-64-v2": "../../lib.so"})
 
 
+def field_of(name: str, value: object) -> Callable[[Path], None]:
+    return lambda folder: edit(folder, **{name: value})
+
+
+def manifest_nested(folder: Path) -> None:
+    (folder / manifest.NAME).write_text("[" * 100_000)
+
+
 HAS_V4 = Path("/proc/cpuinfo").exists() and "avx512vl" in Path("/proc/cpuinfo").read_text()
 
 
@@ -149,6 +158,17 @@ HAS_V4 = Path("/proc/cpuinfo").exists() and "avx512vl" in Path("/proc/cpuinfo").
         (manifest_torn, "cannot be read"),
         (manifest_of_another_format, "is of format 2"),
         (library_elsewhere, "outside of its folder"),
+        (manifest_nested, "cannot be read"),
+        *((field_of(name, None), f"({name} is not a table") for name in ("libraries", "kernels", "digests")),
+        (field_of("libraries", ["lib.so"]), "(libraries is not a table of texts)"),
+        (field_of("libraries", {"x86-64-v2": 3}), "(libraries is not a table of texts)"),
+        (field_of("libraries", {}), "names no library"),
+        (field_of("kernels", "rows"), "(kernels is not a table of texts)"),
+        (field_of("digests", 3), "(digests is not a table of texts)"),
+        (field_of("flags", [3]), "(flags is not a list of texts)"),
+        (field_of("abi", True), "(abi is not a number)"),
+        (field_of("version", None), "(version is not a text)"),
+        (field_of("surplus", ""), "takes name, abi"),
     ],
 )
 def test_a_folder_that_does_not_fit_is_refused_and_the_next_is_asked(

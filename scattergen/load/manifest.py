@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 NAME = "manifest.json"
 FORMAT = 1
 
+_FORMS: dict[str, tuple[type, str]] = {
+    "abi": (int, "a number"),
+    "flags": (list, "a list of texts"),
+    "specs": (list, "a list of texts"),
+    "libraries": (dict, "a table of texts"),
+    "kernels": (dict, "a table of texts"),
+    "digests": (dict, "a table of texts"),
+}
+"""What JSON has for a field, in Python and in words, where it is no text."""
+
 
 class Manifest(Record):
     """What stands in ``manifest.json``; paths are relative to its folder, with forward slashes."""
@@ -56,7 +66,7 @@ def read(folder: Path) -> Manifest:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise AheadOfTimeError(f"{folder} has no {NAME}: it is no folder that `scattergen build` wrote") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise AheadOfTimeError(f"{path} cannot be read: {error}") from None
     return _checked(found, path)
 
@@ -68,14 +78,24 @@ def _checked(found: Any, path: Path) -> Manifest:
     if number != FORMAT:
         raise AheadOfTimeError(f"{path} is of format {number}, this scattergen reads {FORMAT}: build the folder again")
     try:
-        found["flags"], found["specs"] = tuple(found["flags"]), tuple(found["specs"])
-        manifest = Manifest(**found)
-    except (KeyError, TypeError) as error:
+        manifest = Manifest(**{name: _value(name, value) for name, value in found.items()})
+    except TypeError as error:
         raise AheadOfTimeError(f"{path} is not whole ({error}): build the folder again") from None
+    if not manifest.libraries:
+        raise AheadOfTimeError(f"{path} names no library: build the folder again")
     for name in (*manifest.libraries.values(), *manifest.kernels.values()):
         if ".." in name.split("/") or os.path.isabs(name):
             raise AheadOfTimeError(f"{path} names {name}, which is outside of its folder")
     return manifest
+
+
+def _value(name: str, value: Any) -> Any:
+    """Return what a field holds, lists as tuples; raise `TypeError` where it has another form."""
+    kind, words = _FORMS.get(name, (str, "a text"))
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if type(value) is not kind or not all(isinstance(one, str) for one in inner):
+        raise TypeError(f"{name} is not {words}")
+    return tuple(value) if kind is list else value
 
 
 def digest(path: Path) -> str:
