@@ -128,5 +128,9 @@ class KernelUnavailable(ScattergenError, RuntimeError):
     """A kernel is neither loaded, nor ahead of time, nor in the store, and a setting forbids building it."""
 
 
+class ModelError(ScattergenError, ValueError):
+    """An ONNX model, or a file of its inputs, that cannot be read, or that ONNX's evaluator does not run."""
+
+
 class AheadOfTimeError(ScattergenError, ValueError):
     """A list of kernels to build, or a folder of built ones, that says something else than it may."""

@@ -376,6 +376,18 @@ def test_lists_may_be_toml(tmp_path: Path) -> None:
         ({"operator": "scatter_nd", "dtype": "f33", "rank": 1, "k": 1}, "dtype='f33'"),
         ({"operator": "scatter_nd", "dtype": "f32", "rank": 1, "k": 1, "reduce": "add"}, "'reduce' means nothing here"),
         ({"operator": "scatter_nd", "dtype": "*", "rank": 1, "k": 2}, "nothing that it says is valid together"),
+        (
+            {"operator": "scatter_nd", "dtype": "f32", "rank": "3", "k": 1},
+            "rank is '3': allowed is a whole number, or a list of such",
+        ),
+        ({"operator": "scatter_nd", "dtype": "f32", "rank": True, "k": 1}, "rank is True: allowed is a whole"),
+        ({"operator": "scatter_nd", "dtype": "f32", "rank": "*", "k": 1}, "rank is '*': allowed is a whole"),
+        ({"operator": "scatter_nd", "dtype": "f32", "rank": 100000000, "k": "*"}, "rank=100000000: allowed is 1 to 64"),
+        (
+            {"operator": "scatter_nd", "dtype": "f32", "rank": 1, "k": [1, None]},
+            """k is [1, None]: allowed is a whole number, or a list of such, or "*\"""",
+        ),
+        ({"operator": [["scatter_nd"]], "dtype": "f32", "rank": 1, "k": 1}, "operator is [['scatter_nd']]: allowed"),
     ],
 )
 def test_lists_say_what_is_wrong_and_where(row: dict[str, object], said: str, tmp_path: Path) -> None:
@@ -384,6 +396,24 @@ def test_lists_say_what_is_wrong_and_where(row: dict[str, object], said: str, tm
     with pytest.raises(AheadOfTimeError) as caught:
         gather([listed])
     assert f"kernels.json, kernels[0]: {said}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"specs": 3}', "specs is 3: allowed is a list of texts"),
+        ('{"specs": "rows_f32_i64_add"}', "allowed is a list of texts"),
+        ('{"kernels": [1]}', "kernels is [1]: allowed is a list of tables"),
+        ("[" * 100_000, "recursion"),
+    ],
+)
+def test_lists_of_another_form_are_refused(text: str, said: str, tmp_path: Path) -> None:
+    listed = tmp_path / "kernels.json"
+    listed.write_text(text)
+    with pytest.raises(AheadOfTimeError) as caught:
+        gather([listed])
+    assert str(caught.value).startswith(f"{listed}: ")
+    assert said in str(caught.value)
 
 
 def test_models_give_their_scatter_nodes() -> None:

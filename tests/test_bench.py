@@ -95,6 +95,7 @@ def test_the_loop_for_numba_is_right(row: workloads.Row, monkeypatch: pytest.Mon
         ("scatter_elements_i8_i32_r1a0_max", (50,), (40,)),
         ("scatter_nd_f64_i64_r3k2_mul", (5, 6, 3), (4, 5, 2)),
         ("scatter_nd_bool_i32_r2k0_none", (5, 6), (1, 0)),
+        ("scatter_nd_f32_i64_r2k0_add", (5, 6), (1, 0)),
     ],
 )
 def test_every_style_is_in_bounds_and_measured_right(

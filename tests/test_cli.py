@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from ahead import ROOT, SPEC, environment, good, python, run, scattergen
 
@@ -120,8 +121,6 @@ def test_run_compares_a_model_with_the_outputs_given() -> None:
 
 def test_run_is_status_1_where_outputs_differ(tmp_path: Path) -> None:
     pytest.importorskip("onnx", reason="needs the onnx package")
-    import numpy as np
-
     with np.load(MODEL.with_suffix(".npz")) as archive:
         arrays = {name: archive[name] + (name.startswith("out/")) for name in archive.files}
     np.savez(tmp_path / "wrong.npz", **arrays)
@@ -137,6 +136,67 @@ def test_run_is_status_2_where_there_is_no_model(tmp_path: Path) -> None:
     assert "none.onnx" in done.stderr
 
 
+@pytest.fixture
+def spoilt(tmp_path: Path) -> Path:
+    onnx = pytest.importorskip("onnx", reason="needs the onnx package")
+    model = onnx.load(MODEL)
+    (tmp_path / "text.onnx").write_text("no model")
+    (tmp_path / "empty.onnx").touch()
+    (tmp_path / "text.npz").write_text("no arrays")
+    np.save(tmp_path / "one.npy", np.zeros(3))
+    del model.opset_import[:]
+    model.opset_import.append(onnx.helper.make_opsetid("elsewhere", 1))
+    (tmp_path / "opset.onnx").write_bytes(model.SerializeToString())
+    model.graph.initializer.append(
+        onnx.TensorProto(name="w", dims=[3], data_type=1, data_location=onnx.TensorProto.EXTERNAL)
+    )
+    model.graph.initializer[-1].external_data.add(key="location", value="gone")
+    (tmp_path / "external.onnx").write_bytes(model.SerializeToString())
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        *(
+            (f"{command} text.onnx", "ModelError: text.onnx cannot be read")
+            for command in ("run", "build -o x", "bench")
+        ),
+        ("run empty.onnx", "ModelError: empty.onnx has no graph"),
+        *((f"{command} opset.onnx", "its graph imports no opset") for command in ("run", "build -o x", "bench")),
+        *((f"{command} external.onnx", "gone") for command in ("run", "build -o x", "bench")),
+        (f"run {MODEL} --io text.npz", "ModelError: text.npz cannot be read as an .npz"),
+        (f"bench {MODEL} --io one.npy", "ModelError: one.npy cannot be read as an .npz"),
+    ],
+)
+def test_a_file_that_is_not_what_it_is_taken_for_is_status_2(words: str, said: str, spoilt: Path) -> None:
+    done = scattergen(*words.split(), cwd=spoilt)
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("scatter_elements_f32_i64_r2a0_add --data 0x4 --indices 4x4", "no index fits axis 0, whose size is 0"),
+        ("scatter_nd_f32_i64_r2k1_add --data 0x4 --indices 3x1", "no index fits data of shape (0, 4)"),
+        ("scatter_nd_f32_i64_r2k0_add --data 4x4 --indices 4x0", "of depth 0 NumPy has no index for 4 tuples"),
+        ("scatter_elements_f32_i64_r2a0_add --data 4x4 --indices=-1x4", "'-1x4' is no shape"),
+        (
+            "scatter_elements_f32_i64_r2a0_add --data 4x4 --indices 4x4 --seed -1",
+            "allowed is a whole number, 0 or more",
+        ),
+        (f"scatter_elements_f32_i64_r1a0_add --data {1 << 62} --indices 4", "there are no arrays of these shapes"),
+        (f"scatter_elements_f32_i64_r1a0_add --data {1 << 50} --indices 4", "MemoryError: Unable to allocate"),
+    ],
+)
+def test_arrays_that_cannot_be_measured_are_status_2(words: str, said: str) -> None:
+    done = scattergen("bench", *words.split())
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1]
+
+
 def test_cache_lists_what_is_kept(tmp_path: Path) -> None:
     cache = tmp_path / "store"
     built(cache)
@@ -146,6 +206,14 @@ def test_cache_lists_what_is_kept(tmp_path: Path) -> None:
     answer = json.loads(good(scattergen("cache", "list", "--json", SCATTERGEN_CACHE_DIR=str(cache))))
     assert "rows_f32_i64_add" in [entry["kernel"] for entry in answer]
     assert all(Path(entry["path"]).is_dir() and entry["bytes"] > 0 and entry["seconds"] > 0 for entry in answer)
+
+
+def test_cache_lists_an_entry_that_says_odd_things(tmp_path: Path) -> None:
+    built(tmp_path / "store")
+    for path in (tmp_path / "store").glob("v1/*/meta.json"):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "seconds": "long"}))
+    printed = good(scattergen("cache", "list", SCATTERGEN_CACHE_DIR=str(tmp_path / "store")))
+    assert " ms " not in printed
 
 
 def test_cache_verify_is_status_1_where_something_is_damaged(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import scattergen.onnx
-from scattergen.errors import ShapeError, SpecError
+from scattergen.errors import DTypeError, ModelError, ShapeError, SpecError
 from scattergen.lower import lower
 from scattergen.onnx import load_arrays, nodes, run
 
@@ -61,6 +61,16 @@ def test_a_model_without_arrays_runs_on_random_ones() -> None:
     report = run(MODELS / "gat_segment_softmax.dy.onnx")
     assert report.equal, str(report)
     assert "inputs: random" in str(report)
+
+
+@pytest.mark.parametrize("kind", [TensorProto.INT4, TensorProto.FLOAT8E4M3FN])
+def test_a_type_that_an_operator_does_not_take_is_told_on_made_up_inputs_too(kind: int) -> None:
+    inputs = [helper.make_tensor_value_info(name, kind, [4, 3]) for name in ("x", "ones")]
+    node = helper.make_node("ScatterElements", ["x", "ids", "ones"], ["y"])
+    output = helper.make_tensor_value_info("y", kind, [4, 3])
+    graph = helper.make_graph([node], "g", inputs, [output], [numpy_helper.from_array(np.zeros((4, 3), int), "ids")])
+    with pytest.raises(DTypeError, match="allowed is one of bool"):
+        run(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]))
 
 
 # Models of our own: places where a node can hide, and attributes in every spelling.

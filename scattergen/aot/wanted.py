@@ -26,13 +26,16 @@ from ..lower.kernel import KernelSpec
 from ..lower.lower import variants
 from ..operators import dtypes
 from ..operators.ops import OPS, Op
-from ..operators.spec import OpSpec, names_operator
+from ..operators.spec import MAX_RANK, OpSpec, names_operator
 
 STANDARD = "standard"
 """The word for the standard set."""
 
 FIELDS = ("operator", "dtype", "index", "rank", "axis", "k", "reduction", "mode", "opset")
 _NEEDED = ("operator", "dtype", "rank")
+_NUMBERS = ("rank", "axis", "k", "opset")
+_ONE_BY_ONE = ("rank", "opset")
+"""Fields of which nobody can ask for every value."""
 _ENDINGS = (".toml", ".json", ".onnx")
 
 
@@ -116,7 +119,7 @@ def _read(path: Path) -> Mapping[str, Any]:
             table = json.loads(path.read_text(encoding="utf-8"))
         else:
             table = _toml(path)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise AheadOfTimeError(f"{path}: {error}") from None
     if not isinstance(table, dict):
         raise AheadOfTimeError(f"{path}: allowed is a table with specs and kernels")
@@ -139,11 +142,15 @@ def _of_table(table: Mapping[str, Any], path: Path) -> list[OpSpec | KernelSpec]
     unknown = sorted(set(table) - {"specs", "kernels"})
     if unknown:
         raise AheadOfTimeError(f"{path}: {unknown[0]!r} means nothing here; allowed are specs and kernels")
+    for name, kind, words in (("specs", str, "texts"), ("kernels", dict, "tables")):
+        listed = table.get(name, [])
+        if not isinstance(listed, list) or not all(isinstance(one, kind) for one in listed):
+            raise AheadOfTimeError(f"{path}: {name} is {listed!r}: allowed is a list of {words}")
     found: list[OpSpec | KernelSpec] = []
     try:
         place = "specs"
-        found += [_of_text(text) for text in table.get("specs", ())]
-        for number, row in enumerate(table.get("kernels", ())):
+        found += [_of_text(text) for text in table.get("specs", [])]
+        for number, row in enumerate(table.get("kernels", [])):
             place = f"kernels[{number}]"
             found += _product(row)
     except (SpecError, AheadOfTimeError) as error:
@@ -156,6 +163,7 @@ def _product(row: Mapping[str, Any]) -> list[OpSpec]:
     for name in row:
         if name not in FIELDS:
             raise AheadOfTimeError(f"{name!r} means nothing here; allowed are {', '.join(FIELDS)}")
+        _check_value(name, row[name])
     for name in _NEEDED:
         if name not in row:
             raise AheadOfTimeError(f"{name} is missing")
@@ -167,6 +175,19 @@ def _product(row: Mapping[str, Any]) -> list[OpSpec]:
     if not found:
         raise AheadOfTimeError("nothing that it says is valid together")
     return found
+
+
+def _check_value(name: str, value: Any) -> None:
+    """Raise `AheadOfTimeError` for a value of another type than a field's; which texts it may be is asked later."""
+    kind, words = (int, "a whole number") if name in _NUMBERS else (str, "a text")
+    # True is an int to isinstance.
+    if not all(type(one) is kind for one in _values(value)) and not (value == "*" and name not in _ONE_BY_ONE):
+        every = "" if name in _ONE_BY_ONE else ', or "*"'
+        raise AheadOfTimeError(f"{name} is {value!r}: allowed is {words}, or a list of such{every}")
+    if name == "rank":
+        for rank in _values(value):
+            if not 1 <= rank <= MAX_RANK:
+                raise SpecError(name, rank, f"1 to {MAX_RANK}")
 
 
 def _of_operator(op: Op, row: Mapping[str, Any]) -> list[OpSpec]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..call.compiled import operator_spec
 from ..call.explained import explain
-from ..errors import ShapeError
+from ..errors import ScattergenError, ShapeError
 from . import cache_workload, workload
 from .workload import Array, Workload
 
@@ -102,6 +102,7 @@ def of_model(model: str, arrays: str | None = None) -> list[Workload]:
     from .. import onnx  # an optional dependency
     from ..onnx.graph import OPERATORS, load
     from ..onnx.inputs import random_inputs
+    from ..onnx.runner import evaluate
 
     seen: dict[str, Workload] = {}
 
@@ -116,7 +117,7 @@ def of_model(model: str, arrays: str | None = None) -> list[Workload]:
 
     proto = load(model)
     inputs = onnx.load_arrays(arrays)[0] if arrays else random_inputs(proto)
-    onnx.evaluator(proto, around).run(None, inputs)
+    evaluate(onnx.evaluator(proto, around), inputs, "given" if arrays else "random")
     return list(seen.values())
 
 
@@ -156,7 +157,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shape_of = "shape of indices (of TensorScatter: of update), with a spec"
     parser.add_argument("--indices", type=_shape, metavar="16384x256", help=shape_of)
     parser.add_argument("--style", default="random", choices=tuple(workload.STYLES), help=f"of the indices. {styles}")
-    parser.add_argument("--seed", type=int, default=0, help="of the values and indices")
+    parser.add_argument("--seed", type=_seed, default=0, help="of the values and indices")
     parser.add_argument("--io", metavar="FILE.npz", help="inputs of the model, named in/<input>; else they are made up")
     parser.add_argument("--rounds", type=int, default=9, help="turns of each, of which the median counts")
 
@@ -172,7 +173,12 @@ def run(chosen: argparse.Namespace) -> int:
         if chosen.data is None or chosen.indices is None:
             raise ShapeError(f"{spec}: give the shapes, --data 4096x256 --indices 16384x256")
         module = _MODULES.get(spec.op.addressing, workload)
-        works = [module.make(spec, chosen.data, chosen.indices, chosen.style, seed=chosen.seed)]
+        try:
+            works = [module.make(spec, chosen.data, chosen.indices, chosen.style, seed=chosen.seed)]
+        except ScattergenError:
+            raise
+        except ValueError as error:  # of NumPy: more bytes, or dims, than an array may have
+            raise ShapeError(f"{spec}: there are no arrays of these shapes: {error}") from error
     rows = [measure(work, max(1, chosen.rounds)) for work in works]
     print(table(rows))
     return 0 if all(row.equal for row in rows) else 1
@@ -181,7 +187,15 @@ def run(chosen: argparse.Namespace) -> int:
 def _shape(text: str) -> tuple[int, ...]:
     import argparse
 
-    try:
-        return tuple(int(part) for part in text.split("x"))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no shape; write 4096x256") from None
+    parts = text.split("x")
+    if not all(part.isdecimal() for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is no shape; write 4096x256")
+    return tuple(map(int, parts))
+
+
+def _seed(text: str) -> int:
+    import argparse
+
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: allowed is a whole number, 0 or more")
+    return int(text)

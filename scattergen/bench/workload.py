@@ -94,7 +94,8 @@ class Workload:
     def key(self) -> tuple[Any, ...]:
         """Return the NumPy index that names the targets of all updates."""
         if self.spec.op.addressing == "tuples":
-            return tuple(np.moveaxis(self.indices, -1, 0))
+            # A tuple of no components is all of the data, with the leading dims of its own.
+            return tuple(np.moveaxis(self.indices, -1, 0)) or (np.newaxis,) * (self.indices.ndim - 1)
         grid: list[Any] = list(np.ogrid[tuple(slice(0, extent) for extent in self.indices.shape)])
         grid[self.spec.place] = self.indices
         return tuple(grid)
@@ -195,6 +196,8 @@ def _along_axis(random: np.random.Generator, data: Shape, shape: Shape, axis: in
     if len(shape) != len(data):
         raise ShapeError(f"the shape of indices is {shape}, must have {len(data)} dims as data")
     size = data[axis]
+    if size == 0 and 0 not in shape:
+        raise ShapeError(f"no index fits axis {axis}, whose size is 0; the shape of indices is {shape}")
     if style == "unique":
         if shape[axis] > size:
             raise ShapeError(f"unique: {shape[axis]} indices have no room in an axis of {size}")
@@ -218,8 +221,12 @@ def _tuples(random: np.random.Generator, data: Shape, shape: Shape, depth: int, 
         raise ShapeError(f"the shape of indices is {shape}, must end in {depth}, the depth of the spec")
     sizes, count = data[:depth], math.prod(shape[:-1])
     if depth == 0:
+        if count != 1:
+            raise ShapeError(f"the shape of indices is {shape}: of depth 0 NumPy has no index for {count} tuples but 1")
         return np.zeros(shape, np.int64)
     total = math.prod(sizes)
+    if total == 0 and count:
+        raise ShapeError(f"no index fits data of shape {data}; the shape of indices is {shape}")
     if style == "unique":
         if count > total:
             raise ShapeError(f"unique: {count} tuples have no room in {total}")

@@ -188,7 +188,7 @@ def cache_list(chosen: argparse.Namespace) -> int:
             entry.name if entry.meta.get("optimized", True) else f"{entry.name} (baseline)",
             terminal.size(entry.size),
             f"{terminal.age(now - entry.used)} ago",
-            f"{1e3 * entry.meta.get('seconds', math.nan):.0f} ms",
+            _milliseconds(entry.meta.get("seconds")),
             entry.path.name,
         )
         for entry in entries
@@ -196,6 +196,10 @@ def cache_list(chosen: argparse.Namespace) -> int:
     terminal.table(("kernel", "size", "used", "compiled in", "folder"), rows, whole=1)
     print(f"{len(entries)} kernels, {terminal.size(sum(entry.size for entry in entries))}, in {inspection.cache_dir()}")
     return 0
+
+
+def _milliseconds(seconds: Any) -> str:
+    return f"{1e3 * seconds:.0f} ms" if isinstance(seconds, int | float) else "-"
 
 
 def _entry(entry: Entry) -> dict[str, Any]:

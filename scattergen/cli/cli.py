@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
-    except (ScattergenError, ImportError, OSError) as error:
+    except (ScattergenError, ImportError, OSError, MemoryError) as error:
         print(f"scattergen: {type(error).__name__}: {error}", file=sys.stderr)
         return 1 if isinstance(error, CompileError) else 2
 

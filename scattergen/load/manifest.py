@@ -95,7 +95,7 @@ def _value(name: str, value: Any) -> Any:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if type(value) is not kind or not all(isinstance(one, str) for one in inner):
         raise TypeError(f"{name} is not {words}")
-    return tuple(value) if kind is list else value
+    return tuple(value) if isinstance(value, list) else value
 
 
 def digest(path: Path) -> str:

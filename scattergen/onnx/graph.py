@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import onnx
 
+from ..errors import ModelError
 from ..operators.ops import OPS, Op
 
 Model: TypeAlias = "onnx.ModelProto | str | PathLike[str] | bytes"
@@ -32,17 +33,34 @@ class NodeInScope:
 
 
 def load(model: Model) -> onnx.ModelProto:
-    """Return a copy of `model` (a proto, a path or serialised bytes) in the one form."""
-    if isinstance(model, bytes):
-        proto = onnx.load_model_from_string(model)
-    elif isinstance(model, onnx.ModelProto):
-        proto = onnx.ModelProto()
-        proto.CopyFrom(model)
-    else:
-        proto = onnx.load(fspath(model))
+    """Return a copy of `model` (a proto, a path or serialised bytes) in the one form.
+
+    Raises `ModelError` for what is no model or not a whole one, and OSError for a file that cannot be opened.
+    """
+    name = "the model" if isinstance(model, bytes | onnx.ModelProto) else fspath(model)
+    try:
+        proto = _read(model)
+    except OSError:
+        raise
+    except Exception as error:  # the readers of the formats of models have classes of their own
+        raise ModelError(f"{name} cannot be read as an ONNX model: {error}") from error
+    if not proto.HasField("graph"):
+        raise ModelError(f"{name} has no graph: it is no ONNX model")
     _use_short_domain(proto)
     _name_scatter_nodes(proto)
+    for _ in nodes_in_scope(proto):  # which raises for one whose opset is not said
+        pass
     return proto
+
+
+def _read(model: Model) -> onnx.ModelProto:
+    if isinstance(model, bytes):
+        return onnx.load_model_from_string(model)
+    if isinstance(model, onnx.ModelProto):
+        proto = onnx.ModelProto()
+        proto.CopyFrom(model)
+        return proto
+    return onnx.load(fspath(model))
 
 
 def infer(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -73,7 +91,9 @@ def _walk(nodes: Iterable[onnx.NodeProto], opset: int | None, values: dict[str, 
     for node in nodes:
         if is_scatter(node):
             if opset is None:
-                raise ValueError(f"node {node.name!r}: its graph imports no opset of the default domain")
+                raise ModelError(
+                    f"node {node.name!r}: its graph imports no opset of the default domain, add it to opset_import"
+                )
             yield NodeInScope(node=node, opset=opset, values=values)
         for _, graph in subgraphs(node):
             yield from _walk(graph.node, opset, values | _types(graph))

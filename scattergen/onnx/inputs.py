@@ -40,7 +40,7 @@ def random_inputs(model: onnx.ModelProto, seed: int = 0) -> dict[str, NDArray[An
 
     Floats are normally distributed, strings are short words; integers lie below the least dim that they
     are seen to index, and are 0 or 1 where they are seen to index none.
-    Raises `ShapeError` for an input that is no tensor with a known rank.
+    Raises `ShapeError` for an input that is no tensor of a known type and rank.
     """
     model = infer(model)
     random = np.random.default_rng(seed)
@@ -56,8 +56,8 @@ def random_inputs(model: onnx.ModelProto, seed: int = 0) -> dict[str, NDArray[An
 
 def _random(random: np.random.Generator, row: Any, sizes: dict[str, int], limit: int) -> NDArray[Any]:
     kind = row.type.tensor_type
-    if not row.type.HasField("tensor_type") or not kind.HasField("shape"):
-        raise ShapeError(f"input {row.name!r} is no tensor of a declared rank: give the inputs as arrays")
+    if not row.type.HasField("tensor_type") or not kind.HasField("shape") or not kind.elem_type:
+        raise ShapeError(f"input {row.name!r} is no tensor of a declared type and rank: give the inputs as arrays")
     shape = [
         dim.dim_value if dim.HasField("dim_value") else sizes.setdefault(dim.dim_param or row.name, DIM)
         for dim in kind.shape.dim

@@ -52,7 +52,7 @@ def nodes(model: Model) -> tuple[ScatterNode, ...]:
     """Return every node of a model (a proto, a path or bytes) that is one of scattergen's operators.
 
     Those inside of If, Loop and Scan and of the model's local functions are among them; operators of
-    other domains are not, whatever their name. Raises what ``onnx.load`` raises for an unreadable model.
+    other domains are not, whatever their name. Raises `ModelError` for an unreadable model.
     """
     return nodes_of(load(model))
 

@@ -15,6 +15,7 @@ from onnx.reference.op_run import OpRun
 import scattergen
 
 from ..call.calls import arguments_of
+from ..errors import ModelError
 from ..operators.spec import OpSpec
 from .graph import OPERATORS, Model, load
 from .repairs import REPAIRS
@@ -73,7 +74,10 @@ def evaluator(model: Model, around: Around | None = None) -> ReferenceEvaluator:
 
 
 def evaluator_of(proto: onnx.ModelProto, new_ops: Sequence[type[OpRun]]) -> ReferenceEvaluator:
-    """Return the reference evaluator for a model in the one form, with `new_ops` before its own operators."""
+    """Return the reference evaluator for a model in the one form, with `new_ops` before its own operators.
+
+    Raises `ModelError` where it has no operator for a node.
+    """
 
     class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
         # The base class makes evaluators of this class for subgraphs and functions, for the latter
@@ -82,7 +86,10 @@ def evaluator_of(proto: onnx.ModelProto, new_ops: Sequence[type[OpRun]]) -> Refe
             options["new_ops"] = [*new_ops, *REPAIRS]
             super().__init__(*args, **options)
 
-    return Evaluator(proto)
+    try:
+        return Evaluator(proto)
+    except Exception as error:  # it names no classes of its own
+        raise ModelError(f"ONNX's evaluator does not take the model: {error}") from error
 
 
 def _operator(name: str, around: Around | None) -> type[OpRun]:

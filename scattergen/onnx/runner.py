@@ -11,7 +11,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 
-from ..errors import ScattergenError, ShapeError
+from ..errors import IndexOutOfBounds, ModelError, ScattergenError, ShapeError
 from .compare import Tolerance, as_tensor, compare
 from .graph import Model, load
 from .inputs import random_inputs
@@ -37,7 +37,8 @@ def run(
     Without `inputs` they are random, from the declared types; without `expected` the model's outputs
     are compared with those of the plain reference evaluator. Integers, bools and strings must be equal, floats
     within ``atol + rtol * |expected|``; the defaults are 2e-5, and 2e-3 and 2e-2 for the half types.
-    Raises `ShapeError` for names that the model does not have, and what scattergen's operators raise.
+    Raises `ModelError` for a model that cannot be read or run, `ShapeError` for names that the model does not have,
+    and what scattergen's operators raise.
     """
     proto = load(model)
     feeds = random_inputs(proto) if inputs is None else {name: as_tensor(array) for name, array in inputs.items()}
@@ -47,9 +48,9 @@ def run(
     watch = Watch(known, tolerance, progress)
     names = [row.name for row in proto.graph.output]
     _check_names(proto, feeds, expected or {})
-    results = dict(zip(names, _evaluate(evaluator_of(proto, operators(watch)), feeds, feeds_are), strict=True))
+    results = dict(zip(names, evaluate(evaluator_of(proto, operators(watch)), feeds, feeds_are), strict=True))
     if expected is None:
-        wanted: Arrays = dict(zip(names, _evaluate(evaluator_of(proto, []), feeds, feeds_are), strict=True))
+        wanted: Arrays = dict(zip(names, evaluate(evaluator_of(proto, []), feeds, feeds_are), strict=True))
     else:
         wanted = expected
     outputs = (OutputReport(name=name, **compare(results[name], wanted[name], tolerance)) for name in wanted)
@@ -65,26 +66,46 @@ def run(
 def load_arrays(path: str | PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]] | None]:
     """Return inputs and expected outputs from an ``.npz`` of arrays named ``in/<name>`` and ``out/<name>``.
 
-    The second is None where the file holds no outputs.
+    The second is None where the file holds no outputs. Raises `ModelError` for a file of another kind.
     """
-    with np.load(path, allow_pickle=False) as archive:
-        both = [
-            {name.removeprefix(prefix): archive[name] for name in archive.files if name.startswith(prefix)}
-            for prefix in ("in/", "out/")
-        ]
-    return both[0], both[1] or None
+    try:
+        arrays = _arrays(path)
+    except OSError:
+        raise
+    except Exception as error:  # of NumPy, of its reader of ZIP files, or of what they read with
+        raise ModelError(f"{path} cannot be read as an .npz of plain arrays, which numpy.savez writes") from error
+    inputs, outputs = (
+        {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+        for prefix in ("in/", "out/")
+    )
+    return inputs, outputs or None
 
 
-def _evaluate(reference: ReferenceEvaluator, feeds: Arrays, feeds_are: str) -> Sequence[NDArray[Any]]:
+def _arrays(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:
+    found = np.load(path, allow_pickle=False)
+    if isinstance(found, np.ndarray):
+        raise ValueError("a single array")
+    with found as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def evaluate(reference: ReferenceEvaluator, feeds: Arrays, feeds_are: str) -> Sequence[NDArray[Any]]:
+    """Return what an evaluator gives for inputs that are ``given`` or ``random``.
+
+    Raises what scattergen's operators raise, `ShapeError` where real inputs may be what it takes, and `ModelError` for
+    all else that evaluators raise.
+    """
     try:
         outputs: list[NDArray[Any]] = reference.run(None, dict(feeds))
     except Exception as error:
+        # The evaluator wraps a TypeError of an operator, once per function around it.
+        ours = next((cause for cause in _causes(error) if isinstance(cause, ScattergenError)), None)
+        if ours and (feeds_are == "given" or not isinstance(ours, ShapeError | IndexOutOfBounds)):
+            raise ours from None
         if feeds_are == "random":
             shapes = ", ".join(f"{name} {array.dtype}{list(array.shape)}" for name, array in feeds.items())
             raise ShapeError(f"the model does not run on made-up inputs ({shapes}): give real ones") from error
-        # The evaluator wraps a TypeError of an operator, once per function around it.
-        ours = next((cause for cause in _causes(error) if isinstance(cause, ScattergenError)), None)
-        raise ours or error from None
+        raise ModelError(f"ONNX's evaluator does not run the model: {type(error).__name__}: {error}") from error
     return outputs
 
 
