@@ -69,7 +69,7 @@ class IndexOutOfBounds(ScattergenError, IndexError):
             return f"{self.operator}: {self.argument} changed while the call was reading them"
         place = ", ".join(map(str, self.positions[0]))
         low, high = self.limits[0]
-        allowed = f"in [{low}, {high - 1}]" if high else "possible: that dim of data has size 0"
+        allowed = f"in [{low}, {high - 1}]" if high else "none, that dim of data has size 0"
         more = f" ({len(self.positions) - 1} more found)" if len(self.positions) > 1 else ""
         why = f" {self.reason}" if self.reason else ""
         return f"{self.operator}: {self.argument}[{place}] is {self.values[0]}, allowed is {allowed}{why}{more}"

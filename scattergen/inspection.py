@@ -13,7 +13,7 @@ from .cache import location
 from .call import threads
 from .common import config, machine
 from .compiler import platforms, toolchain
-from .errors import CacheError, CompilerNotFound
+from .errors import CacheError, CompilerNotFound, SpecError
 from .load import prebuilt
 from .lower.kernel import KernelSpec
 from .lower.lower import variants
@@ -29,6 +29,8 @@ def sources(spec: OpSpec | KernelSpec | str) -> dict[str, str]:
 
     if isinstance(spec, str):
         spec = OpSpec.parse(spec) if names_operator(spec) else KernelSpec.parse(spec)
+    if not isinstance(spec, OpSpec | KernelSpec):
+        raise SpecError("spec", spec, "an OpSpec, a KernelSpec, or the text of one")
     kernels = variants(spec) if isinstance(spec, OpSpec) else (spec,)
     return {str(kernel): render(kernel) for kernel in kernels}
 

@@ -128,6 +128,21 @@ WRONG_CALLS: dict[str, tuple[type[Exception], tuple[str, ...], Callable[[], Any]
         ("indices", "float64", "int64"),
         lambda: elements(indices=[[0.0, 1.5]]),
     ),
+    "no indices": (
+        TypeError,
+        ("ScatterElements: indices is None, allowed is an array of int32 or int64",),
+        lambda: elements(indices=None),
+    ),
+    "no updates": (
+        TypeError,
+        ("ScatterElements: updates is None, allowed is an array of float32",),
+        lambda: elements(updates=None),
+    ),
+    "uint64 indices": (
+        TypeError,
+        ("use indices.astype('int64'), where every value is below 2**63",),
+        lambda: elements(indices=INDICES.astype(np.uint64)),
+    ),
     "floats for ints": (
         TypeError,
         ("updates", "float64", "int64"),
@@ -206,6 +221,17 @@ def test_no_index_fits_a_dim_of_size_0() -> None:
         data = np.zeros((0, updates.shape[1]), np.float32)
         with pytest.raises(IndexError, match=r"ScatterND: indices\[0, 0\] is 0.*size 0"):
             nd(data, np.array([[0]]), updates)
+
+
+def test_indices_of_an_empty_axis_are_told_that_none_is_allowed() -> None:
+    with pytest.raises(IndexError, match=r"indices\[0, 0\] is 0, allowed is none, that dim of data has size 0"):
+        elements(np.zeros((0, 3)), np.zeros((1, 3), int), np.zeros((1, 3)))
+
+
+def test_a_list_of_indices_is_not_told_to_be_cast() -> None:
+    for number in (2**63, 0.5):
+        with pytest.raises(TypeError, match=r"allowed is int32 or int64$"):
+            elements(indices=[[number, 0]])
 
 
 def test_only_the_first_bad_indices_are_listed() -> None:

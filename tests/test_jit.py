@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from ahead import ROOT, good, python, run
 
 import scattergen
 from scattergen import jit
+from scattergen.errors import SpecError
 from scattergen.lower import standard
 
 CODE = """
@@ -151,6 +154,18 @@ def test_type_checkers_see_callables(tmp_path: Path) -> None:
     assert 'Revealed type is "scattergen.call.compiled.Kernel"' in said
     assert "Missing positional arguments" in said
     assert "Found 1 error" in said
+
+
+@pytest.mark.parametrize("call", [scattergen.compile, scattergen.show, lambda spec: scattergen.compile_all([spec])])
+@pytest.mark.parametrize("value", [None, 3])
+def test_what_is_no_spec_at_all_is_a_spec_error(call: Callable[[Any], object], value: object) -> None:
+    with pytest.raises(SpecError, match=rf"spec={value}: allowed is an OpSpec"):
+        call(value)
+
+
+def test_one_spec_in_place_of_many_is_told_so() -> None:
+    with pytest.raises(SpecError, match="allowed is a list of specs; "):
+        scattergen.compile_all("scatter_nd_f32_i64_r1k1_add")
 
 
 def test_many_are_built_at_once_and_told_of_one_by_one(tmp_path: Path) -> None:

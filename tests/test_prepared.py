@@ -97,6 +97,9 @@ def test_a_plan_refuses_what_a_call_refuses() -> None:
         (ShapeError, "rank 0", lambda: scattergen.prepare(np.array(0), (3,))),
         (ShapeError, "components|rank", lambda: scattergen.prepare([[0, 0]], (3,))),
         (ShapeError, "data_shape", lambda: scattergen.prepare([0], (-3,), 0)),
+        (ShapeError, "data_shape is 3, allowed", lambda: scattergen.prepare([0], 3, 0)),  # type: ignore[arg-type]
+        (ShapeError, "data_shape is None", lambda: scattergen.prepare([0], None, 0)),  # type: ignore[arg-type]
+        (ShapeError, "data_shape is", lambda: scattergen.prepare([0], (3.0, 4), 0)),  # type: ignore[arg-type]
         (SpecError, "mean", lambda: scattergen.prepare([0], (3,), 0, "mean")),
         (SpecError, "max", lambda: scattergen.prepare([0], (3,), 0, "max", opset=16)),
         (DTypeError, "indices", lambda: scattergen.prepare([0.5], (3,), 0)),

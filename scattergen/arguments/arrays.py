@@ -153,11 +153,16 @@ def _has_no_type(value: Any) -> bool:
 def as_indices(value: Any, op: Op) -> Array:
     """Return `value` as an array of int32 or int64, or raise `DTypeError`."""
     name = op.inputs.indices
-    array = as_array(value, name, op)
-    if _has_no_type(value) and (array.size == 0 or array.dtype.kind == "i"):
+    if value is None:
+        raise DTypeError(f"{op}: {name} is None, allowed is an array of int32 or int64")
+    array, plain = as_array(value, name, op), _has_no_type(value)
+    if plain and (array.size == 0 or array.dtype.kind == "i"):
         array = array.astype(np.int64, copy=False)
     if array.dtype.kind != "i" or array.dtype.itemsize not in (4, 8):
-        raise DTypeError(f"{op}: {name} is {array.dtype}, allowed is int32 or int64: use {name}.astype('int64')")
+        hint = "" if plain else f": use {name}.astype('int64')"
+        if array.dtype.kind == "u" and array.dtype.itemsize == 8:  # the others would wrap
+            hint += ", where every value is below 2**63"
+        raise DTypeError(f"{op}: {name} is {array.dtype}, allowed is int32 or int64{hint}")
     return array
 
 
@@ -177,6 +182,8 @@ def like_data(value: Any, name: str, data: Array, op: Op, copies: list[str]) -> 
             return np.asarray(value, dtype=native).reshape(array.shape)
         except OverflowError as error:
             raise ShapeError(f"{op}: {name} does not fit {native}: {error}") from None
+    if value is None:
+        raise DTypeError(f"{op}: {name} is None, allowed is an array of {native} as {op.inputs.data} is")
     raise DTypeError(f"{op}: {name} is {array.dtype}, {op.inputs.data} is {native}: use {name}.astype({str(native)!r})")
 
 

@@ -114,8 +114,12 @@ _KERNELS: dict[str, type[Kernel]] = {"window": CacheKernel}
 """The class of kernels, by the operator's addressing, where it is another one."""
 
 
-def operator_spec(text: str) -> OpSpec:
-    """Return the operator's spec that `text` names; raise `SpecError`, which says so where that is a kernel's name."""
+def operator_spec(text: OpSpec | str) -> OpSpec:
+    """Return the operator's spec that `text` is or names; raise `SpecError`, which says so where it is a kernel's."""
+    if isinstance(text, OpSpec):
+        return text
+    if not isinstance(text, str):
+        raise SpecError("spec", text, f"an OpSpec or its text, {GRAMMAR}")
     try:
         return OpSpec.parse(text)
     except SpecError:
@@ -154,7 +158,9 @@ def compile_all(
     """
     from concurrent.futures import ThreadPoolExecutor, as_completed  # imports logging: not for `import scattergen`
 
-    asked = [operator_spec(spec) if isinstance(spec, str) else spec for spec in specs]
+    if isinstance(specs, str):
+        raise SpecError("specs", specs, "a list of specs; scattergen.compile takes one")
+    asked = [operator_spec(spec) for spec in specs]
     needed = {spec: lower.variants(spec) for spec in asked}
     kernels = dict.fromkeys(kernel for variants in needed.values() for kernel in variants)
     caller.make()

@@ -163,7 +163,11 @@ def prepare(
 
     """
     op = OPS["scatter_nd" if axis is None else "scatter_elements"]
-    given, shape = arrays.as_indices(indices, op), tuple(map(operator.index, data_shape))
+    given = arrays.as_indices(indices, op)
+    try:
+        shape = tuple(map(operator.index, data_shape))
+    except TypeError:
+        raise ShapeError(f"{op}: data_shape is {data_shape!r}, allowed is a tuple of whole numbers") from None
     _refuse_misfits(op, opset, axis, reduction, given, shape)
     sizes = addressed(given, shape, axis)
     kept = _private(given, None if axis is None else axis % len(shape))
