@@ -443,6 +443,7 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     store = Store.open(Settings(cache_dir=str(root)))
 assert "not writable" in str(caught[0].message), caught
+assert "set SCATTERGEN_CACHE=read-only and SCATTERGEN_CACHE_DIR" in str(caught[0].message), caught
 store = Store.open(Settings(cache_dir=str(root), cache="read-only"))
 assert store.get({KERNEL!r}, {KEY!r}) == Path({str(library)!r})
 top = store.build({KERNEL!r}, {OTHER!r}, make)

@@ -83,7 +83,9 @@ def _distrust(folder: str, status: os.stat_result, shared: bool) -> str:
     if status.st_mode & 0o022:
         return f"can be changed by other users; run: chmod go-w '{folder}'"
     if not shared and not os.access(folder, os.W_OK | os.X_OK):
-        return f"is not writable; run: chmod u+rwx '{folder}', or set SCATTERGEN_CACHE=read-only"
+        return (
+            f"is not writable; run: chmod u+rwx '{folder}', or set SCATTERGEN_CACHE=read-only and SCATTERGEN_CACHE_DIR"
+        )
     return ""
 
 

@@ -52,6 +52,10 @@ _REFUSED = {
     "-ffp-model=fast": _FAST_MATH,
     "-ffp-contract=fast": "fused multiply-adds round differently",
     "-ffp-contract=on": "fused multiply-adds round differently",
+    **dict.fromkeys(
+        (f"-mfpmath={units}" for units in ("387", "both", "sse+387", "sse,387", "387+sse", "387,sse")),
+        "the 387 rounds twice, and its registers have more digits than memory",
+    ),
     "-mdaz-ftz": "subnormals would be lost, in the whole process",
     "-fno-wrapv": _OVERFLOW,
     "-fstrict-overflow": _OVERFLOW,
