@@ -111,6 +111,16 @@ static int take_part(int64_t *loop, place *p, int64_t me, int64_t all)
     return loop[EXTENT] > 0;
 }
 
+/* How many runs ahead of the work what is read is fetched, and how much of it. */
+enum { RUNS_AHEAD = 8, FETCHED = 1024, LINE = 64 };
+
+/* Fetch what is needed soon; of long rows the first part, as the hardware foresees the rest. */
+static inline void fetch(const void *row, int64_t bytes)
+{
+    for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
+        __builtin_prefetch((const char *)row + i);
+}
+
 /* Copy the components of n tuples into a packed block: they may lie at any address. */
 static void gather(index_type *restrict block, const char *index, int64_t step, int64_t n, int64_t component_step)
 {
@@ -230,7 +240,10 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
     }
     if (shared < 0 ? me > 0 : !take_part(mine + FIRST_LOOP + shared * LOOP_NUMBERS, &p, me, all))
         return 0;
+    const int64_t *inner = mine + numbers - LOOP_NUMBERS, *next = layout[LOOPS] > 1 ? inner - LOOP_NUMBERS : inner;
     do {
+        fetch((const char *)indices + p.index + RUNS_AHEAD * next[INDEX], inner[EXTENT] * inner[INDEX]);
+        fetch((const char *)updates + p.update + RUNS_AHEAD * next[UPDATE], inner[EXTENT] * inner[UPDATE]);
         bad |= apply_run(out, indices, updates, &p, mine);
     } while (next_run(&p, mine));
     return bad;

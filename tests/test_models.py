@@ -15,7 +15,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import scattergen.onnx
-from scattergen.errors import DTypeError, ModelError, ShapeError, SpecError
+from scattergen.errors import DTypeError, ShapeError, SpecError
 from scattergen.lower import lower
 from scattergen.onnx import load_arrays, nodes, run
 

@@ -165,7 +165,8 @@ def strided(data: Shape, indices: Shape, axis: int | None, threads: int, fresh: 
 @pytest.mark.parametrize(
     ("data", "indices", "axis", "most", "threads", "shared"),
     [
-        ((64, 64, 96), (64, 33, 47), 0, 2, 2, 1),  # a loop along the axis is nobody's to share; it stands first
+        ((16, 64, 96), (64, 33, 47), 0, 2, 2, 1),  # a loop along the axis is nobody's to share; it stands first
+        ((64, 64, 96), (64, 33, 47), 0, 2, 2, 0),  # it stands second
         ((64, 64, 96), (50, 64, 47), 1, 8, 8, 0),  # the outermost that moves the output
         ((3, 512, 96), (2, 512, 47), 1, 8, 8, 2),  # of two and 47 steps: one that has a step for each thread
         ((512, 512), (300, 2), None, 8, 1, -1),  # tuples may name one target twice
@@ -177,3 +178,28 @@ def test_threads_share_a_loop_whose_steps_never_meet(
 ) -> None:
     choice = strided(data, indices, axis, most)
     assert (choice.form, choice.threads, choice.layout[2]) == ("strided", threads, shared)
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "axis", "extents"),
+    [
+        ((128, 256, 96), (128, 200, 47), 0, (200, 128, 47)),  # each step along the axis would go through all of it
+        ((16, 64, 96), (128, 60, 47), 0, (128, 60, 47)),  # the cache holds the output
+        ((128, 256, 96), (8000, 200, 47), 0, (8000, 200, 47)),  # the cache does not hold what a walk reads
+        ((128, 256, 96), (100, 200, 96), 2, (100, 200, 96)),  # along the last axis it is near as it is
+        ((64, 50, 60, 96), (64, 40, 50, 47), 1, (64, 50, 40, 47)),  # what stands outside of it stays there
+    ],
+)
+def test_targets_far_away_are_met_again_soon(data: Shape, indices: Shape, axis: int, extents: Shape) -> None:
+    choice = strided(data, indices, axis, 2)
+    assert choice.layout[-4 * len(extents) :: 4] == extents
+
+
+def test_tuples_are_not_read_anew_for_a_slice() -> None:
+    nest = loops.Nest(
+        (loops.Loop(1000, 0, 16, 40), loops.Loop(50, 4000, 0, 8), loops.Loop(2, 4, 0, 4)),
+        (loops.Component(300, 40), loops.Component(50, 4_000_000)),
+        8,
+    )
+    choice = schedule.of_nest("strided", nest, 4, 200 * MB, True, machine())
+    assert choice.layout[-12::4] == (1000, 50, 2)

@@ -64,6 +64,9 @@ STREAM_PAYS = 4
 LINE = 64
 """Bytes of a cache line."""
 
+ARRAYS = 3
+"""The arrays of which a step touches a line: output, indices and updates."""
+
 SCRATCH = 8 << 20
 """Bytes of scratch that a call may take, unless it says so in its own form."""
 
@@ -150,6 +153,7 @@ def of_nest(form: str, nest: Nest, item: int, total_bytes: int, fresh: bool, mac
 
     `item` are the bytes of an element, `total_bytes` those of the output.
     """
+    nest = _nearer(nest, total_bytes, machine)
     layout = NEST_LAYOUTS[form](nest, item, total_bytes, machine.threads)
     steps = math.prod(loop.extent for loop in nest.loops) * (nest.window.extent if nest.window else 1)
     written = steps * item + (total_bytes if fresh else 0)
@@ -159,6 +163,22 @@ def of_nest(form: str, nest: Nest, item: int, total_bytes: int, fresh: bool, mac
     shared = shared_loop(nest, machine.threads)
     shares = nest.loops[shared].extent if shared >= 0 else 1
     return Choice(form, layout, max(1, min(machine.threads, shares, 2 * written // THREAD_PAYS)))
+
+
+def _nearer(nest: Nest, total_bytes: int, machine: Machine) -> Nest:
+    """Return a nest, or an equal one that meets its targets again sooner.
+
+    Where the loop along which targets collide stands outside of others, each of its steps may go through the whole
+    output. Within them it goes through a piece of every row. What one walk reads has to stay in the cache, since the
+    next one reads on in the same lines.
+    """
+    collide = next((place for place, loop in enumerate(nest.loops) if not loop.out), len(nest.loops))
+    axis, inside = nest.loops[collide : collide + 1], nest.loops[collide + 1 : -1]
+    if not inside or not all(loop.out and loop.indices for loop in inside):
+        return nest  # tuples would be read anew for every step of a slice
+    if total_bytes <= machine.l2 or axis[0].extent * ARRAYS * LINE > machine.l2:
+        return nest
+    return nest._replace(loops=(*nest.loops[:collide], *inside, *axis, nest.loops[-1]))
 
 
 def _rows(work: Work, machine: Machine) -> Choice:
