@@ -140,6 +140,7 @@ def test_run_is_status_2_where_there_is_no_model(tmp_path: Path) -> None:
 def spoilt(tmp_path: Path) -> Path:
     onnx = pytest.importorskip("onnx", reason="needs the onnx package")
     model = onnx.load(MODEL)
+    (tmp_path / "model.onnx").write_bytes(MODEL.read_bytes())
     (tmp_path / "text.onnx").write_text("no model")
     (tmp_path / "empty.onnx").touch()
     (tmp_path / "text.npz").write_text("no arrays")
@@ -165,8 +166,8 @@ def spoilt(tmp_path: Path) -> Path:
         ("run empty.onnx", "ModelError: empty.onnx has no graph"),
         *((f"{command} opset.onnx", "its graph imports no opset") for command in ("run", "build -o x", "bench")),
         *((f"{command} external.onnx", "gone") for command in ("run", "build -o x", "bench")),
-        (f"run {MODEL} --io text.npz", "ModelError: text.npz cannot be read as an .npz"),
-        (f"bench {MODEL} --io one.npy", "ModelError: one.npy cannot be read as an .npz"),
+        ("run model.onnx --io text.npz", "ModelError: text.npz cannot be read as an .npz"),
+        ("bench model.onnx --io one.npy", "ModelError: one.npy cannot be read as an .npz"),
     ],
 )
 def test_a_file_that_is_not_what_it_is_taken_for_is_status_2(words: str, said: str, spoilt: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from bits import difference
 
 import scattergen
-from scattergen import reference
+from scattergen.operators import reference
 
 EVERY = np.arange(1 << 16, dtype=np.uint16)
 """The bits of every half."""

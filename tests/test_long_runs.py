@@ -10,9 +10,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from bits import Array, difference
-from scattergen.kernel import KernelSpec
 
 import scattergen
+from scattergen.lower.kernel import KernelSpec
 from scattergen.render import render
 
 TYPES = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
