@@ -55,6 +55,8 @@ CASES: tuple[Case, ...] = (
     *_elements("middle", "r3a1", (16, 64, 512), (16, 64, 512), "random"),
     *_elements("middle-odd", "r3a1", (512, 64, 7), (512, 64, 7), "random"),
     *_elements("part", "r3a0", (64, 64, 96), (64, 33, 47), "random"),
+    *_elements("part-large", "r3a0", (128, 256, 96), (128, 200, 47), "random"),
+    *_elements("part-last", "r3a2", (128, 256, 96), (100, 200, 96), "random"),
     *_elements("1d-small", "r1a0", (4096,), (4096,), "random"),
     *_elements("1d", "r1a0", (1 << 19,), (1 << 19,), "random", "unique", "sorted", "skewed", "negative", "repeated"),
     *_elements("1d-past-caches", "r1a0", (1 << 23,), (1 << 21,), "random"),
