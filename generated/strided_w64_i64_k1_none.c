@@ -187,6 +187,11 @@ SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout
     return position < 0 ? 0 : position;
 }
 
+/* An element at any address. Compilers take what memcpy reads for whole numbers, and choose among them by branches. */
+typedef struct {
+    element it;
+} __attribute__((packed, may_alias)) loose;
+
 /* Apply the updates of a run of the innermost loop that begins at p; nonzero when an index is out of bounds. */
 static int apply_run(char *out, const char *indices, const char *updates, const place *p, const int64_t *layout)
 {
@@ -202,12 +207,9 @@ static int apply_run(char *out, const char *indices, const char *updates, const 
         if (offsets(offset, tuples, DEPTH, offsets_read, size, stride))
             return 1;
         for (int64_t i = 0; i < n; i++) {
-            char *target = out + p->out + (k + i) * inner[OUT] + offset[moves ? i : 0];
-            element old, update;
-            memcpy(&old, target, sizeof old);
-            memcpy(&update, updates + p->update + (k + i) * inner[UPDATE], sizeof update);
-            old = update;
-            memcpy(target, &old, sizeof old);
+            loose *target = (loose *)(out + p->out + (k + i) * inner[OUT] + offset[moves ? i : 0]);
+            const loose *update = (const loose *)(updates + p->update + (k + i) * inner[UPDATE]);
+            target->it = update->it;
         }
     }
     return 0;
