@@ -39,10 +39,10 @@ SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *r
     return bad < 0;
 }
 
-/* layout, in bytes: of the output, number of loops, which of them threads share (its steps never meet in a target; -1:
- * one thread has it all), from one component to the next; size and stride of the dim of each component; then for each
+/* layout, in bytes: which loop threads share (its steps never meet in a target; -1: one thread has it all); of the
+ * output, number of loops, from one component to the next; size and stride of the dim of each component; then for each
  * loop, outermost first, its extent and the strides of out, indices and updates */
-enum { TOTAL, LOOPS, SHARED, COMPONENT_STEP, SIZES, DEPTH = 1, FIRST_LOOP = SIZES + 2 * DEPTH };
+enum { SHARED, TOTAL, LOOPS, COMPONENT_STEP, SIZES, DEPTH = 1, FIRST_LOOP = SIZES + 2 * DEPTH };
 enum { EXTENT, OUT, INDEX, UPDATE, LOOP_NUMBERS, MOST_LOOPS = 128 };
 
 /* memcpy in short pieces. */

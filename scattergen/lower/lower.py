@@ -156,23 +156,13 @@ LAYOUTS: dict[str, Callable[[Loops], Layout]] = {
 """What each form's kernel finds in `layout`, in elements; its template names the same numbers."""
 
 
-def shared_loop(nest: Nest, threads: int) -> int:
-    """Return the loop of a nest that threads share: the outermost that has a step for each, else the longest.
-
-    Its steps must not meet in a target, so that it moves the output; -1 where none does.
-    """
-    apart = [place for place, loop in enumerate(nest.loops) if loop.out]
-    return max(apart, key=lambda place: (min(nest.loops[place].extent, threads), -place), default=-1)
-
-
-def _strided(nest: Nest, item: int, total_bytes: int, threads: int) -> Layout:
+def _strided(nest: Nest, item: int, total_bytes: int) -> Layout:
     loops = nest.loops or (_MISSING,)
     numbers = tuple(number for loop in loops for number in loop)
-    sizes = (total_bytes, len(loops), shared_loop(nest, threads), nest.component_step)
-    return (*sizes, *_targets(nest.components), *numbers)
+    return (total_bytes, len(loops), nest.component_step, *_targets(nest.components), *numbers)
 
 
-def _windows(nest: Nest, item: int, total_bytes: int, threads: int) -> Layout:
+def _windows(nest: Nest, item: int, total_bytes: int) -> Layout:
     """Return the layout of a window, whose innermost loop is a row: what there is at one position.
 
     It is a row of one element where the positions are what lies together in memory.
@@ -189,14 +179,14 @@ def _windows(nest: Nest, item: int, total_bytes: int, threads: int) -> Layout:
             starts.extent, starts.indices, *numbers)  # fmt: skip
 
 
-NEST_LAYOUTS: dict[str, Callable[[Nest, int, int, int], Layout]] = {
+NEST_LAYOUTS: dict[str, Callable[[Nest, int, int], Layout]] = {
     "strided": _strided,
     "windows": _windows,
     "rings": _windows,
 }
 """The same for the forms that take any strides: everything in bytes, the loops last.
 
-Given are the nest, the bytes of an element and of the output, and the most threads.
+Given are the nest, and the bytes of an element and of the output; the schedule puts a number of its own before.
 """
 
 

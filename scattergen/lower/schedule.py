@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ..common.record import Record
 from ..operators.dtypes import DType
 from .loops import Nest
-from .lower import LAYOUTS, NEST_LAYOUTS, Layout, Loops, shared_loop
+from .lower import LAYOUTS, NEST_LAYOUTS, Layout, Loops
 
 BLOCK = 1024
 """Indices that kernels check at a time: the most columns of a tile."""
@@ -154,15 +154,24 @@ def of_nest(form: str, nest: Nest, item: int, total_bytes: int, fresh: bool, mac
     `item` are the bytes of an element, `total_bytes` those of the output.
     """
     nest = _nearer(nest, total_bytes, machine)
-    layout = NEST_LAYOUTS[form](nest, item, total_bytes, machine.threads)
+    layout = NEST_LAYOUTS[form](nest, item, total_bytes)
     steps = math.prod(loop.extent for loop in nest.loops) * (nest.window.extent if nest.window else 1)
     written = steps * item + (total_bytes if fresh else 0)
     if nest.window:
         threads = min(steps, 2 * written // COPY_PAYS)
         return Choice(form, (int(written > machine.l3 // STREAM_PAYS), *layout), max(1, min(machine.threads, threads)))
-    shared = shared_loop(nest, machine.threads)
+    shared = _shared_loop(nest, machine.threads)
     shares = nest.loops[shared].extent if shared >= 0 else 1
-    return Choice(form, layout, max(1, min(machine.threads, shares, 2 * written // THREAD_PAYS)))
+    return Choice(form, (shared, *layout), max(1, min(machine.threads, shares, 2 * written // THREAD_PAYS)))
+
+
+def _shared_loop(nest: Nest, threads: int) -> int:
+    """Return the loop of a nest that threads share: the outermost that has a step for each, else the longest.
+
+    Its steps must not meet in a target, so that it moves the output; -1 where none does.
+    """
+    apart = [place for place, loop in enumerate(nest.loops) if loop.out]
+    return max(apart, key=lambda place: (min(nest.loops[place].extent, threads), -place), default=-1)
 
 
 def _nearer(nest: Nest, total_bytes: int, machine: Machine) -> Nest:
