@@ -281,7 +281,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 
 @pytest.mark.parametrize("words", ["env", "cache list", "show rows_f32_i64_add"])
 def test_a_closed_output_is_status_2(words: str) -> None:
-    done = run("sh", "-c", f"{sys.executable} -m scattergen {words} >&-")
+    done = run("sh", "-c", f'"$0" -m scattergen {words} >&-', sys.executable)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "scattergen: OSError: standard output is closed; send it to /dev/null if you want none\n"
 
