@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "scattergen.h"
+#include "kernel.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -12,9 +12,16 @@
 typedef uint32_t element;
 typedef int64_t index_type;
 
-/* layout: tuples, elements of the output, elements from update to update, then size and stride of the dim of each
- * component */
-enum { COUNT, TOTAL, UPDATE_STEP, SIZES, DEPTH = 2 };
+enum { DEPTH = 2 }; /* components of a tuple */
+
+/* The numbers in `layout`; steps and strides are in elements. */
+enum {
+    COUNT,                   /* tuples */
+    TOTAL,                   /* elements of the output */
+    UPDATE_STEP,             /* from one update to the next */
+    SIZES,                   /* of each component of a tuple: the size of its dim */
+    STRIDES = SIZES + DEPTH, /* of each component: the stride of that dim in the output */
+};
 
 /* memcpy in short pieces. */
 SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict from, int64_t bytes)
@@ -63,7 +70,7 @@ SCATTERGEN_ONCE static int offsets(int32_t *restrict offset, const index_type *r
 /* Return the least position in [from, to) that is out of bounds, or -1. */
 SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *layout, int64_t from, int64_t to)
 {
-    const int64_t step = DEPTH, *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t step = DEPTH, *size = layout + SIZES, *stride = layout + STRIDES;
     const index_type *index = indices;
     int32_t offset[BLOCK];
     int64_t most = BLOCK;
@@ -183,7 +190,7 @@ static void deal(entry *restrict lists, int64_t room, int64_t *restrict length, 
 SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indices, const void *updates,
                                  const int64_t *layout, void *scratch, int64_t me, int64_t all)
 {
-    const int64_t count = layout[COUNT], total = layout[TOTAL], *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t count = layout[COUNT], total = layout[TOTAL], *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t index_step = DEPTH, update_step = layout[UPDATE_STEP];
     const int64_t first = total * me / all, end = total * (me + 1) / all, room = room_of(all);
     int64_t (*lengths)[MOST_THREADS][MOST_THREADS] = scratch; /* of the lists of two rounds, by whose and for whom */
@@ -216,7 +223,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
         for (int64_t from = 0; from < all; from++) {
             const entry *e = lists + (from * all + me) * room, *last = e + lengths[turn][from][me];
             for (; e < last; e++) {
-                __builtin_prefetch(o + e[AHEAD].offset, 1);
+                __builtin_prefetch(SCATTERGEN_AT(o, e[AHEAD].offset), 1);
                 o[e->offset] = e->update;
             }
         }

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "scattergen.h"
+#include "kernel.h"
 
 typedef uint16_t element;
 typedef int64_t index_type;
@@ -23,9 +23,17 @@ static inline element greater(element old, element update)
     return old ^ ((old ^ update) & taken);
 }
 
-/* layout: tuples, elements of the output, elements from update to update, then size and stride of the dim of each
- * component, then whether the caches hold the output */
-enum { COUNT, TOTAL, UPDATE_STEP, SIZES, DEPTH = 2, WARM = SIZES + 2 * DEPTH };
+enum { DEPTH = 2 }; /* components of a tuple */
+
+/* The numbers in `layout`; steps and strides are in elements. */
+enum {
+    COUNT,                    /* tuples */
+    TOTAL,                    /* elements of the output */
+    UPDATE_STEP,              /* from one update to the next */
+    SIZES,                    /* of each component of a tuple: the size of its dim */
+    STRIDES = SIZES + DEPTH,  /* of each component: the stride of that dim in the output */
+    WARM = SIZES + 2 * DEPTH, /* 1: the caches hold the output; 0: targets are fetched ahead */
+};
 
 /* memcpy in short pieces. */
 SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict from, int64_t bytes)
@@ -74,7 +82,7 @@ SCATTERGEN_ONCE static int offsets(int32_t *restrict offset, const index_type *r
 /* Return the least position in [from, to) that is out of bounds, or -1. */
 SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *layout, int64_t from, int64_t to)
 {
-    const int64_t step = DEPTH, *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t step = DEPTH, *size = layout + SIZES, *stride = layout + STRIDES;
     const index_type *index = indices;
     int32_t offset[BLOCK];
     int64_t most = BLOCK;
@@ -111,7 +119,7 @@ enum { AHEAD = 16, FAR_AHEAD = 2048, STEP = 4, LINE = 64 };
 static inline void expect(const void *from, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += LINE)
-        __builtin_prefetch((const char *)from + i);
+        __builtin_prefetch(SCATTERGEN_AT((const char *)from, i));
 }
 
 /* Return where n updates lie side by side: where they are, or in `room`, `step` being how far apart they are. */
@@ -130,8 +138,8 @@ static inline int64_t apply_warm(element *restrict o, const int32_t *restrict of
 {
     int64_t i = 0;
     for (; i + STEP <= n; i += STEP) {
-        expect(index + (i + FAR_AHEAD) * DEPTH, STEP * DEPTH * (int64_t)sizeof *index);
-        __builtin_prefetch(update + i + FAR_AHEAD);
+        expect(SCATTERGEN_AT(index, (i + FAR_AHEAD) * DEPTH), STEP * DEPTH * (int64_t)sizeof *index);
+        __builtin_prefetch(SCATTERGEN_AT(update, i + FAR_AHEAD));
         for (int64_t j = i; j < i + STEP; j++) {
             o[offset[j]] = greater(o[offset[j]], update[j]);
         }
@@ -145,8 +153,8 @@ static inline int64_t apply_cold(element *restrict o, const int32_t *restrict of
 {
     int64_t i = 0;
     for (; i + STEP <= n; i += STEP) {
-        expect(index + (i + FAR_AHEAD) * DEPTH, STEP * DEPTH * (int64_t)sizeof *index);
-        __builtin_prefetch(update + i + FAR_AHEAD);
+        expect(SCATTERGEN_AT(index, (i + FAR_AHEAD) * DEPTH), STEP * DEPTH * (int64_t)sizeof *index);
+        __builtin_prefetch(SCATTERGEN_AT(update, i + FAR_AHEAD));
         for (int64_t j = i; j < i + STEP; j++) {
             __builtin_prefetch(o + offset[j + AHEAD], 1);
             o[offset[j]] = greater(o[offset[j]], update[j]);
@@ -206,7 +214,7 @@ static inline int64_t apply_runs(element *restrict o, const int32_t *restrict of
 static int64_t run(void *out, const void *data, const void *indices, const void *updates,
                    const int64_t *layout, void *scratch, int32_t threads)
 {
-    const int64_t count = layout[COUNT], step = layout[UPDATE_STEP], *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t count = layout[COUNT], step = layout[UPDATE_STEP], *size = layout + SIZES, *stride = layout + STRIDES;
     const index_type *index = indices;
     const element *update = updates;
     element *o = out;

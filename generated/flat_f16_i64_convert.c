@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "scattergen.h"
+#include "kernel.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -134,8 +134,11 @@ static inline void store(element *restrict to, const wide *restrict from, int64_
 }
 #endif
 
-/* layout: elements, and whether halves become floats; else floats become halves */
-enum { TOTAL, WIDENS };
+/* The numbers in `layout`; steps and strides are in elements. */
+enum {
+    TOTAL,  /* elements */
+    WIDENS, /* 1: halves become floats; 0: floats become halves */
+};
 
 enum { BLOCK = 1024 };
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "scattergen.h"
+#include "kernel.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -11,6 +11,27 @@
 
 typedef float element;
 typedef int64_t index_type;
+
+enum { DEPTH = 1 }; /* components of a tuple */
+
+/* The numbers in `layout`; steps and strides are in elements. */
+enum {
+    LOOPS,                          /* number of loops */
+    SHARED,                         /* the loop that threads share; LOOPS: the slices; -1: none */
+    TOTAL,                          /* elements of data */
+    GRADIENT,                       /* from the start of out to the gradient of updates */
+    LENGTH,                         /* elements of the slice for each tuple */
+    OUT_STEP,                       /* from one element of it to the next in arrays like data */
+    UPDATE_STEP,                    /* from one element of it to the next in updates and their gradient */
+    SIZES,                          /* of each component of a tuple: the size of its dim */
+    STRIDES = SIZES + DEPTH,        /* of each component: the stride of that dim in the output */
+    FIRST_LOOP = SIZES + 2 * DEPTH, /* of each loop, outermost first: extent, steps in out, indices, updates */
+};
+
+/* Where the numbers of a loop stand from its first on. */
+enum { EXTENT, OUT, INDEX, UPDATE, LOOP_NUMBERS };
+
+enum { MOST_LOOPS = 128 }; /* the dims of indices, and of a slice */
 
 enum { BLOCK = 1024 };
 
@@ -31,17 +52,6 @@ SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *r
     }
     return bad < 0;
 }
-
-/* layout, in elements: loops, the one of them that threads share (or their number: the slices; or -1), the size of
- * `data`, from the start of `out` to the gradient; of the slice for every tuple, its length and its steps in arrays
- * like `data` and in updates and their gradient; size and stride of the dim of each component; then for each loop,
- * outermost first, its extent and the strides of arrays like `data`, of indices, and of updates and their gradient. */
-enum {
-    LOOPS, SHARED, TOTAL, GRADIENT, LENGTH, OUT_STEP, UPDATE_STEP, SIZES, DEPTH = 1,
-    FIRST_LOOP = SIZES + 2 * DEPTH
-};
-
-enum { EXTENT, OUT, INDEX, UPDATE, LOOP_NUMBERS, MOST_LOOPS = 128 };
 
 /* Where the loops stand: the coordinates of all but the innermost, and what they add up to in each array. */
 typedef struct {
@@ -82,7 +92,7 @@ enum { AHEAD = 16, LINE = 64, FETCHED = 256 };
 
 static int64_t check(const void *indices, const int64_t *layout, int32_t threads)
 {
-    const int64_t *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t *inner = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
     place p = {.at = {0}};
     int64_t position = 0, offset;
@@ -114,14 +124,14 @@ typedef int32_t count; /* as wide as an element, so that both fill vectors alike
 static inline void fetch(const void *row, int64_t bytes)
 {
     for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
-        __builtin_prefetch((const char *)row + i);
+        __builtin_prefetch(SCATTERGEN_AT((const char *)row, i));
 }
 
 /* Take the steps of a run of the innermost loop that begins at p; nonzero when an index is out of bounds. */
 static int take_run(void *out, const element *restrict value, const index_type *index, const element *restrict update,
                     const place *p, const int64_t *layout)
 {
-    const int64_t *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t *inner = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
     const int64_t extent = inner[EXTENT], length = layout[LENGTH];
     const int64_t out_step = layout[OUT_STEP], update_step = layout[UPDATE_STEP];
@@ -137,8 +147,8 @@ static int take_run(void *out, const element *restrict value, const index_type *
             for (int64_t i = 0; i < n; i++) {
                 const int64_t t = first + i * inner[OUT] + offset[i], u = at + i * inner[UPDATE];
                 const int64_t soon = first + (i + AHEAD) * inner[OUT] + offset[i + AHEAD];
-                __builtin_prefetch(value + soon);
-                __builtin_prefetch(target + soon);
+                __builtin_prefetch(SCATTERGEN_AT(value, soon));
+                __builtin_prefetch(SCATTERGEN_AT(target, soon));
                 target[t] += equal(value[t], update[u]);
             }
             continue;
@@ -146,8 +156,8 @@ static int take_run(void *out, const element *restrict value, const index_type *
         for (int64_t i = 0; i < n; i++) {
             const int64_t from = first + i * inner[OUT] + offset[i], by = at + i * inner[UPDATE];
             const int64_t soon = first + (i + AHEAD) * inner[OUT] + offset[i + AHEAD];
-            fetch(value + soon, length * (int64_t)sizeof *value);
-            fetch(target + soon, length * (int64_t)sizeof *target);
+            fetch(SCATTERGEN_AT(value, soon), length * (int64_t)sizeof *value);
+            fetch(SCATTERGEN_AT(target, soon), length * (int64_t)sizeof *target);
             if (out_step == 1 && update_step == 1) {
                 for (int64_t t = from, u = by; u < by + length; t++, u++) {
                     target[t] += equal(value[t], update[u]);

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "scattergen.h"
+#include "kernel.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -12,10 +12,21 @@
 typedef uint32_t element;
 typedef int64_t index_type;
 
-/* layout: sizes, strides in elements, then size and stride of the dim of each component */
+enum { DEPTH = 2 }; /* components of a tuple */
+
+/* The numbers in `layout`; steps and strides are in elements. */
 enum {
-    OUTER, COUNT, LENGTH, TOTAL, OUT_OUTER, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, SIZES,
-    DEPTH = 2
+    OUTER,                   /* steps outside of the tuples */
+    COUNT,                   /* tuples in each */
+    LENGTH,                  /* elements of a slice */
+    TOTAL,                   /* elements of the output */
+    OUT_OUTER,               /* from one outer step to the next in the output */
+    INDEX_OUTER,             /* from one outer step to the next in indices */
+    INDEX_STEP,              /* from one tuple to the next in indices */
+    UPDATE_OUTER,            /* from one outer step to the next in updates */
+    UPDATE_STEP,             /* from one slice to the next in updates */
+    SIZES,                   /* of each component of a tuple: the size of its dim */
+    STRIDES = SIZES + DEPTH, /* of each component: the stride of that dim in the output */
 };
 
 /* memcpy in short pieces. */
@@ -65,7 +76,7 @@ SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *r
 /* Return the least position in [from, to) that is out of bounds, or -1. */
 SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *layout, int64_t from, int64_t to)
 {
-    const int64_t step = layout[INDEX_STEP], *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t step = layout[INDEX_STEP], *size = layout + SIZES, *stride = layout + STRIDES;
     const index_type *index = indices;
     int64_t offset[BLOCK];
     int64_t most = BLOCK;
@@ -119,7 +130,7 @@ static int64_t scratch_bytes(const int64_t *layout, int32_t threads)
 static int note(uint32_t *restrict last, int64_t first, int64_t end, const index_type *index, const int64_t *layout)
 {
     const int64_t count = layout[COUNT], length = layout[LENGTH], step = layout[INDEX_STEP];
-    const int64_t *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t *size = layout + SIZES, *stride = layout + STRIDES;
     int64_t offset[BLOCK];
     for (int64_t k = 0; k < count; k += BLOCK) {
         const int64_t n = count - k < BLOCK ? count - k : BLOCK;

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "scattergen.h"
+#include "kernel.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -19,9 +19,20 @@ static inline element greater(element old, element update)
     return update != update ? update : chosen;
 }
 
-/* layout: sizes, then strides in elements, then columns per tile (BLOCK at most) */
+/* The numbers in `layout`; steps and strides are in elements. */
 enum {
-    OUTER, COUNT, INNER, SIZE, TOTAL, OUT_OUTER, OUT_AXIS, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, WIDTH
+    OUTER,        /* steps outside of the axis */
+    COUNT,        /* rows of indices in each */
+    INNER,        /* indices in a row, side by side */
+    SIZE,         /* size of the axis */
+    TOTAL,        /* elements of the output */
+    OUT_OUTER,    /* from one outer step to the next in the output */
+    OUT_AXIS,     /* from one position along the axis to the next in the output */
+    INDEX_OUTER,  /* from one outer step to the next in indices */
+    INDEX_STEP,   /* from one row to the next in indices */
+    UPDATE_OUTER, /* from one outer step to the next in updates */
+    UPDATE_STEP,  /* from one row to the next in updates */
+    WIDTH,        /* columns taken at a time, 1024 at most */
 };
 
 /* How far ahead of the work are fetched: rows, targets in a tile, and what is read in order, a line of indices at a
@@ -56,7 +67,7 @@ static inline int64_t least(int64_t a, int64_t b)
 static inline void expect(const void *from, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += LINE)
-        __builtin_prefetch((const char *)from + i);
+        __builtin_prefetch(SCATTERGEN_AT((const char *)from, i));
 }
 
 /* Write where in a tile of rows `pitch` apart n targets lie, `column` being where each stands in its row; nonzero when
@@ -93,15 +104,15 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
         const int64_t n = least(rows, count - k) * columns;
         const element *row = update + k * update_step;
         if (!touch) {
-            expect(index + (k + ROWS_AHEAD) * index_step, n * (int64_t)sizeof *index);
-            expect(row + ROWS_AHEAD * update_step, n * (int64_t)sizeof *row);
+            expect(SCATTERGEN_AT(index, (k + ROWS_AHEAD) * index_step), n * (int64_t)sizeof *index);
+            expect(SCATTERGEN_AT(row, ROWS_AHEAD * update_step), n * (int64_t)sizeof *row);
         }
         if (place(offset, column, index + k * index_step, n, size, pitch))
             return 1;
         int64_t i = 0;
         for (; i + STEP <= n; i += STEP) {
-            __builtin_prefetch(index + k * index_step + i + FAR_AHEAD);
-            expect(row + i + FAR_AHEAD, STEP * (int64_t)sizeof *row);
+            __builtin_prefetch(SCATTERGEN_AT(index, k * index_step + i + FAR_AHEAD));
+            expect(SCATTERGEN_AT(row, i + FAR_AHEAD), STEP * (int64_t)sizeof *row);
             for (int64_t j = i; j < i + STEP; j++) {
                 __builtin_prefetch(tile + offset[j + AHEAD], 1);
                 tile[offset[j]] = greater(tile[offset[j]], row[j]);

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "scattergen.h"
+#include "kernel.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -19,10 +19,21 @@ static inline element less(element old, element update)
     return update != update ? update : chosen;
 }
 
-/* layout: sizes, strides in elements, then size and stride of the dim of each component */
+enum { DEPTH = 2 }; /* components of a tuple */
+
+/* The numbers in `layout`; steps and strides are in elements. */
 enum {
-    OUTER, COUNT, LENGTH, TOTAL, OUT_OUTER, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, SIZES,
-    DEPTH = 2
+    OUTER,                   /* steps outside of the tuples */
+    COUNT,                   /* tuples in each */
+    LENGTH,                  /* elements of a slice */
+    TOTAL,                   /* elements of the output */
+    OUT_OUTER,               /* from one outer step to the next in the output */
+    INDEX_OUTER,             /* from one outer step to the next in indices */
+    INDEX_STEP,              /* from one tuple to the next in indices */
+    UPDATE_OUTER,            /* from one outer step to the next in updates */
+    UPDATE_STEP,             /* from one slice to the next in updates */
+    SIZES,                   /* of each component of a tuple: the size of its dim */
+    STRIDES = SIZES + DEPTH, /* of each component: the stride of that dim in the output */
 };
 
 /* memcpy in short pieces. */
@@ -72,7 +83,7 @@ SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *r
 /* Return the least position in [from, to) that is out of bounds, or -1. */
 SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *layout, int64_t from, int64_t to)
 {
-    const int64_t step = layout[INDEX_STEP], *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t step = layout[INDEX_STEP], *size = layout + SIZES, *stride = layout + STRIDES;
     const index_type *index = indices;
     int64_t offset[BLOCK];
     int64_t most = BLOCK;
@@ -120,7 +131,7 @@ enum { LINE = 64, FETCHED = 256 };
 static inline void fetch(const void *row, int64_t bytes)
 {
     for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
-        __builtin_prefetch((const char *)row + i);
+        __builtin_prefetch(SCATTERGEN_AT((const char *)row, i));
 }
 
 /* Apply one slice of n elements. */
@@ -198,7 +209,7 @@ static void deal(entry *restrict lists, int64_t room, int64_t *restrict length, 
 SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indices, const void *updates,
                                  const int64_t *layout, void *scratch, int64_t me, int64_t all)
 {
-    const int64_t count = layout[COUNT], total = layout[TOTAL], *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t count = layout[COUNT], total = layout[TOTAL], *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
     const int64_t length = layout[LENGTH], bytes = length * (int64_t)sizeof(element);
     const int64_t first = total * me / all, end = total * (me + 1) / all, room = room_of(all);
@@ -230,8 +241,8 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
         for (int64_t from = 0; from < all; from++) {
             const entry *e = lists + (from * all + me) * room, *last = e + lengths[turn][from][me];
             for (; e < last; e++) {
-                fetch(o + e[AHEAD].offset, bytes);
-                fetch(update + e[AHEAD].number * update_step, bytes);
+                fetch(SCATTERGEN_AT(o, e[AHEAD].offset), bytes);
+                fetch(SCATTERGEN_AT(update, e[AHEAD].number * update_step), bytes);
                 apply_slice(o + e->offset, update + e->number * update_step, length);
             }
         }

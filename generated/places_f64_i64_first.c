@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "scattergen.h"
+#include "kernel.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -12,11 +12,23 @@
 typedef double element;
 typedef int64_t index_type;
 
-/* layout: sizes, then strides in elements; `out` holds int64 and lies as `data` does, the values to be equal to */
+/* The numbers in `layout`; steps and strides are in elements. */
 enum {
-    OUTER, COUNT, INNER, SIZE, TOTAL, OUT_OUTER, OUT_AXIS, INDEX_OUTER, INDEX_STEP, INDEX_INNER, UPDATE_OUTER,
-    UPDATE_STEP
+    OUTER,        /* steps outside of the axis */
+    COUNT,        /* rows of indices in each */
+    INNER,        /* indices in a row, side by side */
+    SIZE,         /* size of the axis */
+    TOTAL,        /* elements of the output */
+    OUT_OUTER,    /* from one outer step to the next in the output */
+    OUT_AXIS,     /* from one position along the axis to the next in the output */
+    INDEX_OUTER,  /* from one outer step to the next in indices */
+    INDEX_STEP,   /* from one row to the next in indices */
+    INDEX_INNER,  /* from one index in a row to the next */
+    UPDATE_OUTER, /* from one outer step to the next in updates */
+    UPDATE_STEP,  /* from one row to the next in updates */
 };
+
+/* `out` holds int64 and lies as `data` does, the values to be equal to. */
 
 enum { LEAST_COLUMNS = 16, AHEAD = 8, LINE = 64, FETCHED = 256 };
 
@@ -81,7 +93,7 @@ static inline void note(int64_t *restrict out, const element *restrict value, co
 static inline void fetch(const void *row, int64_t bytes)
 {
     for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
-        __builtin_prefetch((const char *)row + i);
+        __builtin_prefetch(SCATTERGEN_AT((const char *)row, i));
 }
 
 /* One index for a whole row of updates; nonzero when one is out of bounds. */

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "scattergen.h"
+#include "kernel.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -12,12 +12,24 @@
 typedef uint32_t element;
 typedef int64_t index_type;
 
-/* layout, in bytes: whether the output goes past the caches; of the output, number of loops; positions along the axis
- * and in a window, from one position to the next in out and updates; start indices, from one to the next; then for
- * each loop, outermost first, its extent and the strides of out, indices and updates. The last loop is a row: what
- * there is at one position. */
-enum { STREAMED, TOTAL, LOOPS, SIZE, LENGTH, OUT_STEP, UPDATE_STEP, STARTS, START_STEP, FIRST_LOOP };
-enum { EXTENT, OUT, INDEX, UPDATE, LOOP_NUMBERS, MOST_LOOPS = 128 };
+/* The numbers in `layout`; steps and strides are in bytes. */
+enum {
+    STREAMED,    /* 1: the output is written past the caches */
+    TOTAL,       /* bytes of the output */
+    LOOPS,       /* number of loops, the last of them a row: what there is at one position */
+    SIZE,        /* positions along the axis */
+    LENGTH,      /* positions in a window */
+    OUT_STEP,    /* from one position to the next in the output */
+    UPDATE_STEP, /* from one position to the next in updates */
+    STARTS,      /* start indices */
+    START_STEP,  /* from one start index to the next */
+    FIRST_LOOP,  /* of each loop, outermost first: extent, steps in out, indices, updates */
+};
+
+/* Where the numbers of a loop stand from its first on. */
+enum { EXTENT, OUT, INDEX, UPDATE, LOOP_NUMBERS };
+
+enum { MOST_LOOPS = 128 }; /* the dims of indices, and of a slice */
 
 /* memcpy in short pieces. */
 SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict from, int64_t bytes)

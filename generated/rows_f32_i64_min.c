@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "scattergen.h"
+#include "kernel.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -19,8 +19,16 @@ static inline element less(element old, element update)
     return update != update ? update : chosen;
 }
 
-/* layout: sizes, then strides in elements */
-enum { ROWS, COUNT, SIZE, TOTAL, OUT_ROW, INDEX_ROW, UPDATE_ROW };
+/* The numbers in `layout`; steps and strides are in elements. */
+enum {
+    ROWS,       /* rows that indices has */
+    COUNT,      /* indices in a row */
+    SIZE,       /* size of the axis */
+    TOTAL,      /* elements of the output */
+    OUT_ROW,    /* from one row to the next in the output */
+    INDEX_ROW,  /* from one row to the next in indices */
+    UPDATE_ROW, /* from one row to the next in updates */
+};
 
 /* memcpy in short pieces. */
 SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict from, int64_t bytes)
@@ -117,7 +125,7 @@ static int apply_row(element *restrict row, const index_type *restrict index, co
             return 1;
         int64_t i = 0;
         for (; i + STEP <= n; i += STEP) {
-            __builtin_prefetch(index + k + i + FAR_AHEAD);
+            __builtin_prefetch(SCATTERGEN_AT(index, k + i + FAR_AHEAD));
             for (int64_t j = i; j < i + STEP; j++)
                 row[offset[j]] = less(row[offset[j]], update[k + j]);
         }

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "scattergen.h"
+#include "kernel.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -12,10 +12,21 @@
 typedef float element;
 typedef int64_t index_type;
 
-/* layout: sizes, strides in elements, then size and stride of the dim of each component */
+enum { DEPTH = 1 }; /* components of a tuple */
+
+/* The numbers in `layout`; steps and strides are in elements. */
 enum {
-    OUTER, COUNT, LENGTH, TOTAL, OUT_OUTER, INDEX_OUTER, INDEX_STEP, UPDATE_OUTER, UPDATE_STEP, SIZES,
-    DEPTH = 1
+    OUTER,                   /* steps outside of the tuples */
+    COUNT,                   /* tuples in each */
+    LENGTH,                  /* elements of a slice */
+    TOTAL,                   /* elements of the output */
+    OUT_OUTER,               /* from one outer step to the next in the output */
+    INDEX_OUTER,             /* from one outer step to the next in indices */
+    INDEX_STEP,              /* from one tuple to the next in indices */
+    UPDATE_OUTER,            /* from one outer step to the next in updates */
+    UPDATE_STEP,             /* from one slice to the next in updates */
+    SIZES,                   /* of each component of a tuple: the size of its dim */
+    STRIDES = SIZES + DEPTH, /* of each component: the stride of that dim in the output */
 };
 
 /* memcpy in short pieces. */
@@ -60,7 +71,7 @@ SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *r
 /* Return the least position in [from, to) that is out of bounds, or -1. */
 SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *layout, int64_t from, int64_t to)
 {
-    const int64_t step = layout[INDEX_STEP], *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t step = layout[INDEX_STEP], *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t count = layout[COUNT], index_outer = layout[INDEX_OUTER];
     const index_type *index = indices;
     int64_t offset[BLOCK];
@@ -111,7 +122,7 @@ enum { LINE = 64, FETCHED = 256 };
 static inline void fetch(const void *row, int64_t bytes)
 {
     for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
-        __builtin_prefetch((const char *)row + i);
+        __builtin_prefetch(SCATTERGEN_AT((const char *)row, i));
 }
 
 /* Apply one slice of n elements. */
@@ -127,7 +138,7 @@ enum { AHEAD = 8 };
 static int apply_range(element *out, const index_type *index, const element *update, int64_t first, int64_t end,
                        const int64_t *layout)
 {
-    const int64_t count = layout[COUNT], length = layout[LENGTH], *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t count = layout[COUNT], length = layout[LENGTH], *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
     const int64_t bytes = length * (int64_t)sizeof(element);
     int64_t offset[BLOCK + AHEAD]; /* the last ones are fetched ahead, never applied */
@@ -140,7 +151,7 @@ static int apply_range(element *out, const index_type *index, const element *upd
             const int64_t from = offset[i] < first ? first : offset[i];
             const int64_t to = offset[i] + length < end ? offset[i] + length : end;
             fetch(out + offset[i + AHEAD], bytes);
-            fetch(update + (k + i + AHEAD) * update_step, bytes);
+            fetch(SCATTERGEN_AT(update, (k + i + AHEAD) * update_step), bytes);
             if (from < to)
                 apply_slice(out + from, update + (k + i) * update_step + from - offset[i], to - from);
         }

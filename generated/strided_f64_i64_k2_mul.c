@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "scattergen.h"
+#include "kernel.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -11,6 +11,24 @@
 
 typedef double element;
 typedef int64_t index_type;
+
+enum { DEPTH = 2 }; /* components of a tuple */
+
+/* The numbers in `layout`; steps and strides are in bytes. */
+enum {
+    SHARED,                         /* the loop that threads share, its steps never meet in a target; -1: none */
+    TOTAL,                          /* bytes of the output */
+    LOOPS,                          /* number of loops */
+    COMPONENT_STEP,                 /* from one component of a tuple to the next */
+    SIZES,                          /* of each component of a tuple: the size of its dim */
+    STRIDES = SIZES + DEPTH,        /* of each component: the stride of that dim in the output */
+    FIRST_LOOP = SIZES + 2 * DEPTH, /* of each loop, outermost first: extent, steps in out, indices, updates */
+};
+
+/* Where the numbers of a loop stand from its first on. */
+enum { EXTENT, OUT, INDEX, UPDATE, LOOP_NUMBERS };
+
+enum { MOST_LOOPS = 128 }; /* the dims of indices, and of a slice */
 
 enum { BLOCK = 1024 };
 
@@ -36,12 +54,6 @@ SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *r
     }
     return bad < 0;
 }
-
-/* layout, in bytes: which loop threads share (its steps never meet in a target; -1: one thread has it all); of the
- * output, number of loops, from one component to the next; size and stride of the dim of each component; then for each
- * loop, outermost first, its extent and the strides of out, indices and updates */
-enum { SHARED, TOTAL, LOOPS, COMPONENT_STEP, SIZES, DEPTH = 2, FIRST_LOOP = SIZES + 2 * DEPTH };
-enum { EXTENT, OUT, INDEX, UPDATE, LOOP_NUMBERS, MOST_LOOPS = 128 };
 
 /* memcpy in short pieces. */
 SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict from, int64_t bytes)
@@ -118,7 +130,7 @@ enum { RUNS_AHEAD = 8, FETCHED = 1024, LINE = 64 };
 static inline void fetch(const void *row, int64_t bytes)
 {
     for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
-        __builtin_prefetch((const char *)row + i);
+        __builtin_prefetch(SCATTERGEN_AT((const char *)row, i));
 }
 
 /* Copy the components of n tuples into a packed block: they may lie at any address. */
@@ -132,7 +144,7 @@ static void gather(index_type *restrict block, const char *index, int64_t step, 
 /* Return the least position in [from, to) that is out of bounds, or -1. */
 SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *layout, int64_t from, int64_t to)
 {
-    const int64_t *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t *inner = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
     place p = place_of(from / inner[EXTENT], layout);
     index_type tuples[BLOCK * DEPTH + 1];
@@ -200,7 +212,7 @@ typedef struct {
 /* Apply the updates of a run of the innermost loop that begins at p; nonzero when an index is out of bounds. */
 static int apply_run(char *out, const char *indices, const char *updates, const place *p, const int64_t *layout)
 {
-    const int64_t *size = layout + SIZES, *stride = size + DEPTH;
+    const int64_t *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t *inner = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
     /* the same tuple all along the innermost loop: one offset serves it */
     const int64_t block = inner[INDEX] ? BLOCK : inner[EXTENT], moves = inner[INDEX] != 0;
@@ -244,8 +256,9 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
         return 0;
     const int64_t *inner = mine + numbers - LOOP_NUMBERS, *next = layout[LOOPS] > 1 ? inner - LOOP_NUMBERS : inner;
     do {
-        fetch((const char *)indices + p.index + RUNS_AHEAD * next[INDEX], inner[EXTENT] * inner[INDEX]);
-        fetch((const char *)updates + p.update + RUNS_AHEAD * next[UPDATE], inner[EXTENT] * inner[UPDATE]);
+        const int64_t index = p.index + RUNS_AHEAD * next[INDEX], update = p.update + RUNS_AHEAD * next[UPDATE];
+        fetch(SCATTERGEN_AT((const char *)indices, index), inner[EXTENT] * inner[INDEX]);
+        fetch(SCATTERGEN_AT((const char *)updates, update), inner[EXTENT] * inner[UPDATE]);
         bad |= apply_run(out, indices, updates, &p, mine);
     } while (next_run(&p, mine));
     return bad;

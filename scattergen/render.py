@@ -1,6 +1,7 @@
 """Kernel spec → C text, through the templates.
 
-A template sees one variable, `spec`: what it needs beyond the fields of `KernelSpec` is a property there.
+A template sees one variable, `spec`: what it needs beyond the fields of `KernelSpec` is a property there. It also sees
+the constants that Python has in common with C.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from jinja2.bccache import Bucket
 from .common.digest import sha256
 from .common.paths import templates
 from .lower.kernel import KernelSpec
+from .lower.layout import BLOCK, LOOP, MOST_LOOPS, MOST_THREADS
 
 _DIGEST = 64
 """Length of a SHA-256 in hex."""
@@ -63,7 +65,7 @@ def environment(kept: Path | None = None) -> jinja2.Environment:
     `kept` is a private folder where Jinja keeps what it compiled them to, which saves the next process
     half the time of its first render.
     """
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(templates()),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -72,6 +74,8 @@ def environment(kept: Path | None = None) -> jinja2.Environment:
         autoescape=False,
         bytecode_cache=None if kept is None else Bytecode(kept),
     )
+    made.globals.update(BLOCK=BLOCK, LOOP=LOOP, MOST_LOOPS=MOST_LOOPS, MOST_THREADS=MOST_THREADS)
+    return made
 
 
 def render(spec: KernelSpec, kept: Path | None = None) -> str:

@@ -23,7 +23,8 @@ NAME, TITLE = 128, 256
 def build(folder: Path, command: Sequence[str], kernels: Iterable[KernelSpec]) -> Path:
     """Return a program that holds the kernels; `command` compiles C. Warnings are errors."""
     kernels = sorted(set(kernels), key=str)
-    shutil.copy(paths.templates() / "scattergen.h", folder)
+    for header in paths.HEADERS:
+        shutil.copy(paths.templates() / header, folder)
     shutil.copy(HERE / "driver.c", folder)
     for spec in kernels:
         (folder / f"{spec}.c").write_text(render(spec))

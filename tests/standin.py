@@ -20,6 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from scattergen.common import paths
 from scattergen.compiler import build, request
 
 TEXT = """#include "scattergen.h"
@@ -59,8 +60,9 @@ def render(spec: Spec) -> str:
 
 def install(folder: Path, put: Callable[[object, str, Any], None] = setattr) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "scattergen.h").exists():
-        (folder / "scattergen.h").write_text("#include <stdint.h>\n")
+    for header in paths.HEADERS:
+        if not (folder / header).exists():
+            (folder / header).write_text("#include <stdint.h>\n")
     put(build, "template_folder", lambda: str(folder))
     put(request, "template_folder", lambda: str(folder))
     put(request, "_GENERATOR", ())

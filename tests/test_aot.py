@@ -17,17 +17,14 @@ import pytest
 from ahead import EXAMPLES, OUTPUT, ROOT, SPEC, good, python, run, scattergen
 
 import scattergen as scattergen_package
-from scattergen.aot import aot, packaging
+from scattergen.aot import aot
 from scattergen.aot.wanted import gather
 from scattergen.common.config import Settings
 from scattergen.compiler import toolchain
 from scattergen.errors import AheadOfTimeError, CompileError, SpecError
 from scattergen.load import manifest
-from scattergen.lower import standard
-from scattergen.lower.kernel import FORMS
 from scattergen.lower.lower import variants
 from scattergen.operators.spec import OpSpec
-from scattergen.render import render
 
 NAMES = sorted(map(str, variants(OpSpec.parse(SPEC))))
 CC = str(toolchain.find(Settings()).path)
@@ -303,16 +300,6 @@ assert call(out, data, indices, updates, np.array([2, 3, 4, 8, 4, 3, 3])) == -1
 print(*out.astype(int))
 """
     assert good(python(code)).split() == OUTPUT.split()
-
-
-def test_the_header_names_the_numbers_of_every_form() -> None:
-    kernels = {kernel.form.name: kernel for kernel in standard.kernels()}
-    assert set(kernels) == set(FORMS), "the standard set lacks a form"
-    for kernel in kernels.values():
-        found = packaging.form_layout(kernel, render(kernel))
-        assert found.comment[0].startswith("layout")
-        assert "TOTAL" in found.numbers
-        assert len(set(found.numbers)) == len(found.numbers) >= 2
 
 
 @pytest.mark.parametrize(

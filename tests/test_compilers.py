@@ -93,7 +93,8 @@ def build(wanted: Wanted | KernelSpec, folder: Path, compiler: Compiler, flags: 
     """Return the library of a kernel, compiled with every warning an error."""
     place = folder / str(wanted)
     place.mkdir(exist_ok=True)
-    shutil.copy(paths.templates() / "scattergen.h", place)
+    for header in paths.HEADERS:
+        shutil.copy(paths.templates() / header, place)
     (place / "kernel.c").write_text(render(wanted if isinstance(wanted, KernelSpec) else wanted.kernel))
     toolchain.compile_library(
         compiler,

@@ -18,7 +18,7 @@ HOUSE = {
     "common": "record digest config log paths progress machine process",
     "cache": "locks location entries upkeep learnt cache",
     "operators": "dtypes ops near spec bounds shapes reference",
-    "lower": "kernel loops lower schedule standard",
+    "lower": "layout kernel loops lower schedule standard",
     "render": "",
     "compiler": "toolchain platforms trials single_flight request build",
     "load": "_abi loader caller manifest prebuilt supply",

@@ -20,7 +20,7 @@ from scattergen.render import Bytecode, environment, render
 
 TEMPLATES = sorted(paths.templates().glob("*.j2"))
 DEPTHS = (0, 1, 3)
-INCLUDES = {"<stdint.h>", "<string.h>", '"scattergen.h"'}
+INCLUDES = {"<stdint.h>", "<string.h>", '"kernel.h"'}
 
 
 def specs(form: str) -> Iterator[KernelSpec]:

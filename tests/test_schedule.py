@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scattergen.lower import loops, lower, schedule
-from scattergen.lower.lower import LAYOUTS, SCHEDULES
+from scattergen.lower.layout import LAYOUTS, LOOP
+from scattergen.lower.lower import SCHEDULES, VALUES
 from scattergen.lower.schedule import Choice, Machine, Work
 from scattergen.operators.dtypes import DTYPES
 
@@ -44,10 +46,15 @@ def chosen(here: Machine, *args: object, **kwargs: object) -> Choice:
     return schedule.choose(*work(*args, **kwargs), here)  # type: ignore[arg-type]
 
 
+def named(choice: Choice) -> dict[str, Any]:
+    return LAYOUTS[choice.form].unpack(choice.layout, 1)
+
+
 def tile(choice: Choice) -> tuple[int, int]:
     """Return how many columns a tile has, and whether it is written past the caches."""
     assert choice.form == "tiles"
-    return choice.layout[-2:]  # type: ignore[return-value]
+    numbers = named(choice)
+    return numbers["WIDTH"], numbers["STREAMED"]
 
 
 @pytest.mark.parametrize(
@@ -142,10 +149,13 @@ def test_what_holds_for_all(
     form, call = work(data, indices, place, dtype, reduction, fresh)
     choice = schedule.choose(form, call, machine(threads, l2, l3))
     assert choice.form in SCHEDULES[form] and 1 <= choice.threads <= threads
-    fields = LAYOUTS[form](call.loops)
-    assert choice.layout[: len(fields)] == fields
+    numbers, from_loops = named(choice), VALUES[form](call.loops)
+    assert LAYOUTS[choice.form].pack(numbers) == choice.layout
+    assert all(
+        numbers[name] == (value if isinstance(value, int) else tuple(value)) for name, value in from_loops.items()
+    )
     if form == "lanes":
-        width = choice.layout[len(fields)]
+        width = numbers["WIDTH"]
         assert 1 <= width <= min(schedule.BLOCK, call.loops.inner.extent)
         if choice.form == "tiles":
             axis_extent = call.loops.components[0].size
@@ -177,7 +187,7 @@ def test_threads_share_a_loop_whose_steps_never_meet(
     data: Shape, indices: Shape, axis: int | None, most: int, threads: int, shared: int
 ) -> None:
     choice = strided(data, indices, axis, most)
-    assert (choice.form, choice.threads, choice.layout[0]) == ("strided", threads, shared)
+    assert (choice.form, choice.threads, named(choice)["SHARED"]) == ("strided", threads, shared)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +202,7 @@ def test_threads_share_a_loop_whose_steps_never_meet(
 )
 def test_targets_far_away_are_met_again_soon(data: Shape, indices: Shape, axis: int, extents: Shape) -> None:
     choice = strided(data, indices, axis, 2)
-    assert choice.layout[-4 * len(extents) :: 4] == extents
+    assert named(choice)["FIRST_LOOP"][:: len(LOOP)] == extents
 
 
 def test_tuples_are_not_read_anew_for_a_slice() -> None:
@@ -202,4 +212,4 @@ def test_tuples_are_not_read_anew_for_a_slice() -> None:
         8,
     )
     choice = schedule.of_nest("strided", nest, 4, 200 * MB, True, machine())
-    assert choice.layout[-12::4] == (1000, 50, 2)
+    assert LAYOUTS["strided"].unpack(choice.layout, 2)["FIRST_LOOP"][:: len(LOOP)] == (1000, 50, 2)  # type: ignore[index]

@@ -252,10 +252,11 @@ def test_a_bare_link_leaves_to_the_process_what_every_one_has_and_no_more(tmp_pa
     flags = toolchain.flags(Settings(), openmp=True, bare=True)
     source, library = tmp_path / "kernel.c", tmp_path / "kernel.so"
 
-    shutil.copy(paths.templates() / "scattergen.h", tmp_path)
+    for header in paths.HEADERS:
+        shutil.copy(paths.templates() / header, tmp_path)
 
     def build(statement: str) -> None:
-        head = '#include <string.h>\n#include "scattergen.h"\nint nowhere(void);\n'
+        head = '#include <string.h>\n#include "kernel.h"\nint nowhere(void);\n'
         function = "void copy(char *to, const char *from, int n)"
         source.write_text(f'{head}__attribute__((visibility("default"))) {function} {{ {statement} }}\n')
         toolchain.compile_library(compiler("gcc"), source, library, flags, spec="kernel", timeout=60)

@@ -146,7 +146,11 @@ class Compiling:
         return work
 
     def _local(self, work: Path) -> tuple[str, ...]:
-        return (f"-I{self.folder / 'include'}", _HERE.format(self.folder), _HERE.format(work))
+        return (
+            *(f"-I{self.folder / name}" for name in ("include", "src")),
+            _HERE.format(self.folder),
+            _HERE.format(work),
+        )
 
     def _run(self, source: Path, target: Path, flags: tuple[str, ...], unit: str) -> float:
         return toolchain.compile_library(

@@ -7,34 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..common.paths import templates
+from ..common.paths import HEADERS, templates
 from ..lower.kernel import FORMS, KernelSpec
+from ..lower.layout import LAYOUTS
 from ..render import environment, render
-
-HEADER = "scattergen.h"
-_LAYOUT = re.compile(r"/\* (?P<comment>layout.*?)\s*\*/\s*enum \{(?P<numbers>[^}]*)\}", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class FormLayout:
-    """What a form's kernels read from their layout: a comment, and names for the places of the numbers."""
-
-    name: str
-    summary: str
-    comment: tuple[str, ...]
-    numbers: tuple[str, ...]
-
-
-def form_layout(spec: KernelSpec, source: str) -> FormLayout:
-    """Return what a kernel's C source says about its layout."""
-    match = _LAYOUT.search(source)
-    if match is None:
-        raise ValueError(f"{spec}: its source says nothing about its layout")
-    # Names with a value of their own are numbers that follow from the kernel, not places.
-    names = [name.strip() for name in match["numbers"].split(",")]
-    lines = re.sub(r"\s*\n \*\s*", "\n", match["comment"]).splitlines()
-    places = tuple(name for name in names if name and "=" not in name)
-    return FormLayout(spec.form.name, FORMS[spec.form.name].summary, tuple(lines), places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +29,15 @@ class Package:
 
     def sources(self) -> dict[str, str]:
         """Return the C files: path in the folder → text."""
-        texts = {str(kernel): render(kernel) for kernel in self.kernels}
-        forms = {kernel.form.name: form_layout(kernel, texts[str(kernel)]) for kernel in self.kernels}
-        header = self._render("kernels.h.j2", forms=[forms[name] for name in sorted(forms)])
+        forms = sorted({kernel.form.name for kernel in self.kernels})
+        abi, own = HEADERS
         return {
-            f"include/{HEADER}": (templates() / HEADER).read_text(encoding="utf-8"),
-            f"include/{self.name}.h": header,
-            **{f"src/{name}.c": text for name, text in texts.items()},
+            f"include/{abi}": _header(abi),
+            f"include/{self.name}.h": self._render(
+                "kernels.h.j2", forms=[(FORMS[name], LAYOUTS[name]) for name in forms]
+            ),
+            f"src/{own}": _header(own),
+            **{f"src/{kernel}.c": render(kernel) for kernel in self.kernels},
             "src/table.c": self._render("table.c.j2"),
         }
 
@@ -75,8 +53,9 @@ class Package:
 
     def python(self, flags: tuple[str, ...]) -> str:
         """Return the Python file that declares the kernels as a cffi extension, compiled with `flags`."""
-        header = (templates() / HEADER).read_text(encoding="utf-8")
-        plain = re.split(r"/\* (?:plain declarations: what cffi reads|end of plain declarations) \*/", header)[1]
+        plain = re.split(
+            r"/\* (?:plain declarations: what cffi reads|end of plain declarations) \*/", _header(HEADERS[0])
+        )[1]
         # One library of many kernels has the table, not the object of a library of one.
         declarations = re.sub(r"/\*.*?\*/|extern const struct scattergen_kernel scattergen_kernel;", "", plain)
         return self._render(
@@ -104,6 +83,10 @@ class Package:
                 **more,
             )
         )
+
+
+def _header(name: str) -> str:
+    return (templates() / name).read_text(encoding="utf-8")
 
 
 def _make_rule(inputs: Iterable[Path]) -> str:

@@ -34,6 +34,8 @@ class Explanation(Record):
     threads: int
     layout: tuple[int, ...]
     """The numbers that the kernel is given, as its source lists them."""
+    numbers: dict[str, int | tuple[int, ...]]
+    """The same by their names in the source."""
     copies: tuple[str, ...]
     """Copies made on top of the result itself."""
     moved: str = ""
@@ -47,11 +49,20 @@ class Explanation(Record):
                 f"  form     {self.form}: {_summary(self.form)}",
                 f"  kernel   {answer}",
                 f"  threads  {self.threads}",
-                f"  layout   {', '.join(map(str, self.layout))}",
+                *self._numbers(),
                 f"  copies   {'; '.join(self.copies) or 'none'}",
                 *([f"  moved    {self.moved}"] if self.moved else []),
             )
         )
+
+    def _numbers(self) -> list[str]:
+        """Return the lines about the layout, as many of its numbers in one as there is room for."""
+        import textwrap
+
+        words = [f"{name}\N{NO-BREAK SPACE}{value}" for name, value in self.numbers.items()]
+        lines = textwrap.wrap(", ".join(words), 100, break_long_words=False) or ["none"]
+        shown = (line.replace("\N{NO-BREAK SPACE}", " ") for line in lines)
+        return [f"  {'' if place else 'layout':8} {line}" for place, line in enumerate(shown)]
 
 
 def _summary(form: str) -> str:
@@ -75,7 +86,7 @@ def explain_arguments(arguments: Arguments, threads: int | None) -> Explanation:
 
         lowered = moving.lowered(arguments)
         if lowered is None:
-            return Explanation(spec, PYTHON, None, PYTHON, 1, (), tuple(arguments.copies))
+            return Explanation(spec, PYTHON, None, PYTHON, 1, (), {}, tuple(arguments.copies))
         arguments, moved = lowered.arguments, lowered.text()
     if arguments.accumulates:
         from . import accumulated
@@ -89,6 +100,7 @@ def explain_arguments(arguments: Arguments, threads: int | None) -> Explanation:
         source=plan.ready.origin if plan.ready else "reference",
         threads=plan.threads,
         layout=plan.layout,
+        numbers=plan.kernel.layout.unpack(plan.layout, plan.kernel.depth),
         copies=tuple(arguments.copies),
         moved=moved,
     )

@@ -19,6 +19,7 @@ from ..load.loader import Call
 from ..load.supply import Ready, ready
 from ..lower import lower, schedule
 from ..lower.kernel import KernelSpec
+from ..lower.layout import Numbers
 from ..lower.schedule import Machine, Work
 from . import threads
 
@@ -32,7 +33,7 @@ class Plan(Record):
     form: str
     """What the loops lower to; the kernel is one of that form's schedules."""
     kernel: KernelSpec
-    layout: lower.Layout
+    layout: Numbers
     threads: int
     ready: Ready | None
     call: Call | None

@@ -15,6 +15,10 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 """Where scattergen itself lies."""
 
 
+HEADERS = ("scattergen.h", "kernel.h")
+"""What the C source of a kernel includes, of what lies beside the templates: the ABI, and what is the sources' own."""
+
+
 @cache
 def template_folder() -> str:
     """Return the folder of templates; raise `FileNotFoundError` naming both places if there is none."""

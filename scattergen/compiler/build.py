@@ -13,7 +13,7 @@ from ..cache.cache import Store
 from ..cache.entries import LIBRARY, SOURCE
 from ..common import log, machine
 from ..common.config import Settings, settings
-from ..common.paths import template_folder
+from ..common.paths import HEADERS, template_folder
 from ..common.record import Record
 from ..errors import CompilerNotFound, KernelUnavailable
 from . import request, toolchain
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..lower.kernel import KernelSpec
-
-HEADER = "scattergen.h"
 
 
 class Built(Record):
@@ -183,7 +181,8 @@ def _make_kernel(
 
     from . import trials  # not on the way to a hit
 
-    shutil.copyfile(os.path.join(template_folder(), HEADER), work / HEADER)
+    for header in HEADERS:
+        shutil.copyfile(os.path.join(template_folder(), header), work / header)
     known = store.facts(_learnt_under(compiler, chosen))
     flags = trials.kernel_flags(chosen, known, optimize=optimize)
     made = _compile(compiler, store, chosen, work, str(spec), _render(spec), flags)

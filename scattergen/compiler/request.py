@@ -22,7 +22,7 @@ from ..common.digest import fingerprint, sha256
 from ..common.paths import PACKAGE, content, template_folder
 from . import toolchain
 
-_GENERATOR = ("operators/dtypes.py", "lower/kernel.py", "lower/loops.py", "lower/lower.py", "render.py")
+_GENERATOR = ("operators/dtypes.py", "lower/layout.py", "lower/kernel.py", "render.py")
 """The modules that decide the C text of a kernel, beside the templates."""
 
 

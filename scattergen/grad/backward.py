@@ -14,6 +14,7 @@ from ..arguments.arrays import Arguments, Array
 from ..call import direct, dispatch
 from ..common.record import Record
 from ..lower.kernel import OPERATIONS, KernelSpec
+from ..lower.layout import LAYOUTS
 from ..lower.loops import Component, Loop
 from ..operators import dtypes
 from ..operators.dtypes import DTYPES
@@ -142,10 +143,20 @@ class WalkNest(Record):
 
     def layout(self, shared: int, size: int, gradient: int) -> tuple[int, ...]:
         """Return the layout of a kernel: `size` is that of data, `gradient` as in `Walk.step`."""
-        row, loops = self.slice, self.loops
-        sizes, strides = (tuple(component[place] for component in self.components) for place in (0, 1))
-        numbers = tuple(number for loop in loops for number in loop)
-        return (len(loops), shared, size, gradient, row.extent, row.out, row.updates, *sizes, *strides, *numbers)
+        return LAYOUTS["grad"].pack(
+            {
+                "LOOPS": len(self.loops),
+                "SHARED": shared,
+                "TOTAL": size,
+                "GRADIENT": gradient,
+                "LENGTH": self.slice.extent,
+                "OUT_STEP": self.slice.out,
+                "UPDATE_STEP": self.slice.updates,
+                "SIZES": [component.size for component in self.components],
+                "STRIDES": [component.stride for component in self.components],
+                "FIRST_LOOP": [number for loop in self.loops for number in loop],
+            }
+        )
 
 
 def turned(shape: Numbers, dims: Numbers) -> tuple[int, Numbers]:

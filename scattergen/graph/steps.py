@@ -12,6 +12,7 @@ from ..arguments import arrays
 from ..arguments.arrays import Array
 from ..call import accumulated, direct, dispatch
 from ..lower import lower
+from ..lower.layout import LAYOUTS
 from ..operators import dtypes
 from ..operators.dtypes import DTYPES
 from ..operators.ops import OPS
@@ -89,10 +90,22 @@ def places_layout(index: Array, dim: int, size: int) -> tuple[int, ...]:
     strides = _strides(index, dim)
     assert strides is not None
     outer, step, along = strides
-    return (
-        before, count, inner, size, before * size * inner, size * inner, inner,
-        outer, step, along if inner > 1 else 0, count * inner, inner,
-    )  # fmt: skip
+    return LAYOUTS["places"].pack(
+        {
+            "OUTER": before,
+            "COUNT": count,
+            "INNER": inner,
+            "SIZE": size,
+            "TOTAL": before * size * inner,
+            "OUT_OUTER": size * inner,
+            "OUT_AXIS": inner,
+            "INDEX_OUTER": outer,
+            "INDEX_STEP": step,
+            "INDEX_INNER": along if inner > 1 else 0,
+            "UPDATE_OUTER": count * inner,
+            "UPDATE_STEP": inner,
+        }
+    )
 
 
 def _walkable(given: Rows) -> Array:

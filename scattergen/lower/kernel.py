@@ -15,6 +15,7 @@ from ..errors import SpecError
 from ..operators import dtypes
 from ..operators.dtypes import DType, Kind
 from ..operators.spec import MAX_RANK, NUMBER
+from .layout import LAYOUTS, Layout
 
 REDUCING = ("none", "add", "mul", "max", "min", "or", "and")
 """The operations that updates are applied by."""
@@ -167,6 +168,11 @@ class KernelSpec(Record):
     def __str__(self) -> str:
         depth = f"_k{self.depth}" if self.form.has_depth else ""
         return f"{self.form.name}_{self.element}_{self.index}{depth}_{self.operation}"
+
+    @property
+    def layout(self) -> Layout:
+        """What the kernel finds in its `layout`."""
+        return LAYOUTS[self.form.name]
 
     @property
     def step_function(self) -> str:

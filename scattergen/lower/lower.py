@@ -23,9 +23,8 @@ from ..common.record import Record
 from ..operators.dtypes import DTYPES, DType
 from ..operators.spec import OpSpec
 from .kernel import FORMS, KernelSpec
+from .layout import Values
 from .loops import Component, Loop, Nest
-
-Layout = tuple[int, ...]
 
 _MISSING = Loop(1, 0, 0, 0)
 
@@ -120,50 +119,85 @@ def _block(loops: Loops) -> int:
     return loops.outer.out or loops.total
 
 
-def _targets(components: tuple[Component, ...]) -> Layout:
-    return tuple(c.size for c in components) + tuple(c.stride for c in components)
+def _targets(components: tuple[Component, ...]) -> Values:
+    return {"SIZES": [c.size for c in components], "STRIDES": [c.stride for c in components]}
 
 
-def _rows(m: Loops) -> Layout:
-    return (m.outer.extent, m.tuples.extent, m.components[0].size, m.total,
-            _block(m), m.outer.indices, m.outer.updates)  # fmt: skip
+def _rows(m: Loops) -> Values:
+    return {
+        "ROWS": m.outer.extent,
+        "COUNT": m.tuples.extent,
+        "SIZE": m.components[0].size,
+        "TOTAL": m.total,
+        "OUT_ROW": _block(m),
+        "INDEX_ROW": m.outer.indices,
+        "UPDATE_ROW": m.outer.updates,
+    }
 
 
-def _lanes(m: Loops) -> Layout:
+def _lanes(m: Loops) -> Values:
     axis = m.components[0]
-    step = axis.stride if axis.size > 1 else _block(m)  # NumPy gives a dim of size 1 any stride
-    return (m.outer.extent, m.tuples.extent, m.inner.extent, m.components[0].size, m.total,
-            _block(m), step,
-            m.outer.indices, m.tuples.indices, m.outer.updates, m.tuples.updates)  # fmt: skip
+    return {
+        "OUTER": m.outer.extent,
+        "COUNT": m.tuples.extent,
+        "INNER": m.inner.extent,
+        "SIZE": axis.size,
+        "TOTAL": m.total,
+        "OUT_OUTER": _block(m),
+        "OUT_AXIS": axis.stride if axis.size > 1 else _block(m),  # NumPy gives a dim of size 1 any stride
+        "INDEX_OUTER": m.outer.indices,
+        "INDEX_STEP": m.tuples.indices,
+        "UPDATE_OUTER": m.outer.updates,
+        "UPDATE_STEP": m.tuples.updates,
+    }
 
 
-def _elements(m: Loops) -> Layout:
-    return (m.tuples.extent, m.total, m.tuples.updates, *_targets(m.components))
+def _elements(m: Loops) -> Values:
+    return {
+        "COUNT": m.tuples.extent,
+        "TOTAL": m.total,
+        "UPDATE_STEP": m.tuples.updates,
+        **_targets(m.components),
+    }
 
 
-def _slices(m: Loops) -> Layout:
-    return (m.outer.extent, m.tuples.extent, m.inner.extent, m.total, _block(m),
-            m.outer.indices, m.tuples.indices, m.outer.updates, m.tuples.updates,
-            *_targets(m.components))  # fmt: skip
+def _slices(m: Loops) -> Values:
+    return {
+        "OUTER": m.outer.extent,
+        "COUNT": m.tuples.extent,
+        "LENGTH": m.inner.extent,
+        "TOTAL": m.total,
+        "OUT_OUTER": _block(m),
+        "INDEX_OUTER": m.outer.indices,
+        "INDEX_STEP": m.tuples.indices,
+        "UPDATE_OUTER": m.outer.updates,
+        "UPDATE_STEP": m.tuples.updates,
+        **_targets(m.components),
+    }
 
 
-LAYOUTS: dict[str, Callable[[Loops], Layout]] = {
+VALUES: dict[str, Callable[[Loops], Values]] = {
     "rows": _rows,
     "lanes": _lanes,
     "elements": _elements,
     "slices": _slices,
 }
-"""What each form's kernel finds in `layout`, in elements; its template names the same numbers."""
+"""The numbers that kernels of a form find in `layout`, but for those that the schedule adds."""
 
 
-def _strided(nest: Nest, item: int, total_bytes: int) -> Layout:
+def _strided(nest: Nest, item: int, total_bytes: int) -> Values:
     loops = nest.loops or (_MISSING,)
-    numbers = tuple(number for loop in loops for number in loop)
-    return (total_bytes, len(loops), nest.component_step, *_targets(nest.components), *numbers)
+    return {
+        "TOTAL": total_bytes,
+        "LOOPS": len(loops),
+        "COMPONENT_STEP": nest.component_step,
+        **_targets(nest.components),
+        "FIRST_LOOP": [number for loop in loops for number in loop],
+    }
 
 
-def _windows(nest: Nest, item: int, total_bytes: int) -> Layout:
-    """Return the layout of a window, whose innermost loop is a row: what there is at one position.
+def _windows(nest: Nest, item: int, total_bytes: int) -> Values:
+    """Return the numbers of a window, whose innermost loop is a row: what there is at one position.
 
     It is a row of one element where the positions are what lies together in memory.
     """
@@ -174,20 +208,26 @@ def _windows(nest: Nest, item: int, total_bytes: int) -> Layout:
     positions_together = window.extent > 1 and window.out == window.updates == item
     if loops and not loops[-1].indices and (loops[-1].out == loops[-1].updates == item or not positions_together):
         row = loops.pop()
-    numbers = tuple(number for loop in (*loops, row) for number in loop)
-    return (total_bytes, len(loops) + 1, nest.components[0].size, window.extent, window.out, window.updates,
-            starts.extent, starts.indices, *numbers)  # fmt: skip
+    loops.append(row)
+    return {
+        "TOTAL": total_bytes,
+        "LOOPS": len(loops),
+        "SIZE": nest.components[0].size,
+        "LENGTH": window.extent,
+        "OUT_STEP": window.out,
+        "UPDATE_STEP": window.updates,
+        "STARTS": starts.extent,
+        "START_STEP": starts.indices,
+        "FIRST_LOOP": [number for loop in loops for number in loop],
+    }
 
 
-NEST_LAYOUTS: dict[str, Callable[[Nest, int, int], Layout]] = {
+NEST_VALUES: dict[str, Callable[[Nest, int, int], Values]] = {
     "strided": _strided,
     "windows": _windows,
     "rings": _windows,
 }
-"""The same for the forms that take any strides: everything in bytes, the loops last.
-
-Given are the nest, and the bytes of an element and of the output; the schedule puts a number of its own before.
-"""
+"""The same for the forms that take any strides, from the nest and the bytes of an element and of the output."""
 
 
 def kernel(form: str, dtype: DType, index: DType, reduction: str, depth: int) -> KernelSpec:

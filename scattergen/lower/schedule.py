@@ -11,11 +11,9 @@ from collections.abc import Callable
 
 from ..common.record import Record
 from ..operators.dtypes import DType
+from .layout import BLOCK, LAYOUTS, MOST_THREADS, Numbers, Values
 from .loops import Nest
-from .lower import LAYOUTS, NEST_LAYOUTS, Layout, Loops
-
-BLOCK = 1024
-"""Indices that kernels check at a time: the most columns of a tile."""
+from .lower import NEST_VALUES, VALUES, Loops
 
 LEAST_TILED_COLUMNS = 64
 """Columns that an array has at least for tiles to pay."""
@@ -70,9 +68,6 @@ ARRAYS = 3
 SCRATCH = 8 << 20
 """Bytes of scratch that a call may take, unless it says so in its own form."""
 
-MOST_OWNERS = 64
-"""Threads among which tuples can be dealt out."""
-
 THREAD_PAYS = 64 << 10
 """Bytes of traffic that pay for one more thread: waking it costs about 2 µs, moving these some 5."""
 
@@ -120,9 +115,9 @@ class Work(Record):
         """Return how many threads pay, where the work falls into `shares` that can go to different ones."""
         return max(1, min(machine.threads, shares, self.traffic // THREAD_PAYS))
 
-    def streamed(self, machine: Machine) -> int:
-        """Return 1 where the output is so large that the caches do not keep it for whoever reads it next, else 0."""
-        return int(self.loops.total * self.element.size > machine.l3 // STREAM_PAYS)
+    def streamed(self, machine: Machine) -> bool:
+        """Return whether the output is so large that the caches do not keep it for whoever reads it next."""
+        return self.loops.total * self.element.size > machine.l3 // STREAM_PAYS
 
     @property
     def widens(self) -> bool:
@@ -139,7 +134,7 @@ class Choice(Record):
     """The form of the kernel, what it finds in `layout`, and its threads."""
 
     form: str
-    layout: Layout
+    layout: Numbers
     threads: int
 
 
@@ -154,15 +149,21 @@ def of_nest(form: str, nest: Nest, item: int, total_bytes: int, fresh: bool, mac
     `item` are the bytes of an element, `total_bytes` those of the output.
     """
     nest = _nearer(nest, total_bytes, machine)
-    layout = NEST_LAYOUTS[form](nest, item, total_bytes)
+    values = NEST_VALUES[form](nest, item, total_bytes)
     steps = math.prod(loop.extent for loop in nest.loops) * (nest.window.extent if nest.window else 1)
     written = steps * item + (total_bytes if fresh else 0)
     if nest.window:
-        threads = min(steps, 2 * written // COPY_PAYS)
-        return Choice(form, (int(written > machine.l3 // STREAM_PAYS), *layout), max(1, min(machine.threads, threads)))
+        threads = min(machine.threads, steps, 2 * written // COPY_PAYS)
+        return _choice(form, max(1, threads), values, STREAMED=written > machine.l3 // STREAM_PAYS)
     shared = _shared_loop(nest, machine.threads)
     shares = nest.loops[shared].extent if shared >= 0 else 1
-    return Choice(form, (shared, *layout), max(1, min(machine.threads, shares, 2 * written // THREAD_PAYS)))
+    threads = min(machine.threads, shares, 2 * written // THREAD_PAYS)
+    return _choice(form, max(1, threads), values, SHARED=shared)
+
+
+def _choice(form: str, threads: int, values: Values, **more: int) -> Choice:
+    """Return the choice of a form, given the numbers of its layout that the loops have, and those of the schedule."""
+    return Choice(form, LAYOUTS[form].pack({**values, **more}), threads)
 
 
 def _shared_loop(nest: Nest, threads: int) -> int:
@@ -195,7 +196,7 @@ def _rows(work: Work, machine: Machine) -> Choice:
     size, count = loops.components[0].size, loops.tuples.extent
     fits = size * work.wide_size <= machine.l2 // 2
     wide = work.widens and fits and WIDE_ROWS_PAY * count >= size
-    return Choice("wide_rows" if wide else "rows", LAYOUTS["rows"](loops), work.threads(machine, loops.outer.extent))
+    return _choice("wide_rows" if wide else "rows", work.threads(machine, loops.outer.extent), VALUES["rows"](loops))
 
 
 def _lanes(work: Work, machine: Machine) -> Choice:
@@ -222,42 +223,41 @@ def _lanes(work: Work, machine: Machine) -> Choice:
     enough = axis * (1 if work.fresh else TILES_IN_PLACE)
     pays = loops.tuples.extent * (FAR_TILES_PAY if is_far else NEAR_TILES_PAY) >= enough
     if spills and wide and pays and width * column <= room:
-        return Choice("tiles", (*LAYOUTS["lanes"](loops), width, work.streamed(machine)), threads)
-    return Choice("lanes", (*LAYOUTS["lanes"](loops), widest), threads)
+        return _choice("tiles", threads, VALUES["lanes"](loops), WIDTH=width, STREAMED=work.streamed(machine))
+    return _choice("lanes", threads, VALUES["lanes"](loops), WIDTH=widest)
 
 
 def _elements(work: Work, machine: Machine) -> Choice:
     """Choose to deal tuples out where a target costs more than that: past the caches, or for many threads."""
-    layout = LAYOUTS["elements"](work.loops)
+    values = VALUES["elements"](work.loops)
     threads = _dealt(work, machine)
     if (
         threads > 1
         and work.loops.components
         and (threads >= BUCKETS_THREADS or work.loops.total * work.element.size > BUCKETS_PAY * machine.l2)
     ):
-        return Choice("buckets", layout, threads)
-    warm = work.loops.total * work.element.size <= machine.l2 // 2
-    return Choice("elements", (*layout, int(warm)), 1)
+        return _choice("buckets", threads, values)
+    return _choice("elements", 1, values, WARM=work.loops.total * work.element.size <= machine.l2 // 2)
 
 
 def _slices(work: Work, machine: Machine) -> Choice:
     """Choose by how many tuples there are: few are read by every thread, many dealt out, replaced rows written once."""
-    loops, layout, length = work.loops, LAYOUTS["slices"](work.loops), work.loops.inner.extent
+    loops, values, length = work.loops, VALUES["slices"](work.loops), work.loops.inner.extent
     size, count = work.element.size, loops.tuples.extent
     threads = work.threads(machine, max(1, loops.total * size // LINE))
     if loops.outer.extent > 1:
-        return Choice("slices", layout, min(threads, loops.outer.extent))
+        return _choice("slices", min(threads, loops.outer.extent), values)
     rows = loops.total // length
     in_rows = loops.total % length == 0 and all(component.stride % length == 0 for component in loops.components)
     set_once = work.operation == "none" and work.fresh and in_rows
     pays = length * size >= INVERSE_PAYS and rows <= INVERSE_ROWS * count
     if set_once and pays and 4 * (rows + threads) <= SCRATCH and count < (1 << 32) - 1:
-        return Choice("inverse", layout, min(threads, rows))
+        return _choice("inverse", min(threads, rows), values)
     dealt = _dealt(work, machine)
     if dealt > 1 and count > BLOCK * threads and count * length * size >= OWNERS_PAY:
-        return Choice("owners", layout, dealt)
+        return _choice("owners", dealt, values)
     few = count * LINE <= loops.total * size * work.fresh or count <= BLOCK * threads
-    return Choice("slices", layout, threads if few else 1)
+    return _choice("slices", threads if few else 1, values)
 
 
 def _dealt(work: Work, machine: Machine) -> int:
@@ -266,7 +266,7 @@ def _dealt(work: Work, machine: Machine) -> int:
     furthest = sum((component.size - 1) * component.stride for component in loops.components) + loops.inner.extent
     if furthest >= 1 << 32 or any(component.stride < 0 for component in loops.components):
         return 1  # a list holds offsets in 32 bits
-    return work.threads(machine, min(MOST_OWNERS, loops.tuples.extent // BLOCK))
+    return work.threads(machine, min(MOST_THREADS, loops.tuples.extent // BLOCK))
 
 
 def _round_up(number: int, unit: int) -> int:
