@@ -14,6 +14,11 @@ Before it stand api.py, tensor.py, jit.py, grad/, graph/, at/, onnx/ and cli/; b
 
 from __future__ import annotations
 
+import os as _os
+
+if _os.name != "posix":  # before anything that only POSIX has
+    raise ImportError("scattergen runs on Linux (macOS is prepared for): its store and its compilers are POSIX's")
+
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 

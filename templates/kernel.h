@@ -12,11 +12,7 @@
 #define SCATTERGEN_EXPORT(name) SCATTERGEN_VISIBLE const struct scattergen_kernel scattergen_kernel
 #endif
 
-#if defined(_WIN32)
-#define SCATTERGEN_VISIBLE __declspec(dllexport)
-#else
 #define SCATTERGEN_VISIBLE __attribute__((visibility("default")))
-#endif
 
 /* A function that is compiled once: compilers would write out its vectorised loops for each of its callers,
  * which is most of what a user waits for at a kernel's first use. */

@@ -632,10 +632,10 @@ def test_a_late_lock_does_not_stop_a_build(root: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
 def test_a_file_system_without_locks(root: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(descriptor: int) -> None:
+    def refuse(descriptor: int, operation: int) -> None:
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(locks, "_try", refuse)
+    monkeypatch.setattr(locks.fcntl, "flock", refuse)
     assert opened(root).build(KERNEL, KEY, making()).is_file()
 
 

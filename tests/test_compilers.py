@@ -38,7 +38,6 @@ COMMANDS = {
 }
 """Whether a compiler is here, its command, and what to say if it is not."""
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="gcc, clang and zig as Unix has them")
 each_compiler = pytest.mark.parametrize(
     "compiler",
     [

@@ -129,3 +129,9 @@ def test_importing_scattergen_is_light() -> None:
     code = "import sys, numpy; before = set(sys.modules); import scattergen; print(*set(sys.modules) - before)"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(heavy) & set(answer.stdout.split()) == set()
+
+
+def test_a_system_that_is_not_posix_is_told_so() -> None:
+    code = "import os, numpy; os.name = 'nt'; import scattergen"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "ImportError: scattergen runs on Linux" in answer.stderr

@@ -15,8 +15,6 @@ from scattergen.common.config import Settings
 from scattergen.compiler import toolchain, trials
 from scattergen.errors import CompilerNotFound
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the compilers here are shell scripts")
-
 START = """
 import os, threading
 import numpy as np, scattergen

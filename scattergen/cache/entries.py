@@ -60,7 +60,7 @@ def is_sound(entry: AnyPath) -> bool:
 
 def read(path: AnyPath) -> bytes:
     """Return a file's content; a symbolic link in its place is an OSError."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     try:
         with open(descriptor, "rb", buffering=0, closefd=False) as file:
             return file.read()

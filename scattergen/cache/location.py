@@ -26,9 +26,7 @@ def choose(cache_dir: str, environ: Mapping[str, str]) -> str | None:
         return os.path.abspath(os.path.expanduser(cache_dir))
     # A relative XDG_CACHE_HOME is to be ignored, says its specification.
     base = environ.get("XDG_CACHE_HOME", "")
-    if sys.platform == "win32":
-        base = environ.get("LOCALAPPDATA", "")
-    elif not os.path.isabs(base):
+    if not os.path.isabs(base):
         base = os.path.expanduser("~/Library/Caches" if sys.platform == "darwin" else "~/.cache")
     return os.path.join(base, "scattergen") if os.path.isabs(base) else None
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,20 +18,6 @@ _POLL = 0.01
 _PATIENCE = 3.0
 """Seconds of waiting after which the log says what for."""
 
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try(descriptor: int) -> None:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _try(descriptor: int) -> None:
-        # Not lockf: its locks belong to the process and would not keep two threads apart.
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
 _held: set[int] = set()
 
 
@@ -43,8 +29,7 @@ def _close_copies() -> None:
     _held.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_close_copies)
+os.register_at_fork(after_in_child=_close_copies)
 
 
 @contextmanager
@@ -56,7 +41,7 @@ def advice(path: Path, *, timeout: float, what: str) -> Iterator[bool]:
     than `timeout` seconds for `what`, yields False.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError:
         yield False
         return
@@ -75,7 +60,8 @@ def _wait(descriptor: int, path: Path, timeout: float, what: str) -> bool:
     told = False
     while True:
         try:
-            _try(descriptor)
+            # Not lockf: its locks belong to the process and would not keep two threads apart.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
         except (BlockingIOError, PermissionError):
             pass

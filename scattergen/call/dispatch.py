@@ -50,8 +50,7 @@ def _drop() -> None:
 
 loader.on_caller = forget  # what was kept without a caller module does not go through it
 
-if hasattr(os, "register_at_fork"):  # plans of a child are made for one thread
-    os.register_at_fork(after_in_child=forget)
+os.register_at_fork(after_in_child=forget)  # plans of a child are made for one thread
 
 
 def run(

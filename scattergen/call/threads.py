@@ -65,5 +65,4 @@ def become_serial() -> None:
     _forked = True
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=become_serial)
+os.register_at_fork(after_in_child=become_serial)

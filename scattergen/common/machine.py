@@ -30,10 +30,8 @@ _DEFAULT_SIZES = CacheSizes(l1=32 << 10, l2=1 << 20, l3=16 << 20)
 
 def tag() -> str:
     """Return operating system, architecture, C library and pointer width: what a library runs on at all."""
-    windows = os.environ.get("PROCESSOR_ARCHITECTURE", "")
-    architecture = os.uname().machine if hasattr(os, "uname") else windows
     multiarch = getattr(sys.implementation, "_multiarch", "")
-    return f"{sys.platform} {architecture} {multiarch} {sys.maxsize.bit_length() + 1}"
+    return f"{sys.platform} {os.uname().machine} {multiarch} {sys.maxsize.bit_length() + 1}"
 
 
 @functools.cache
@@ -58,11 +56,7 @@ def _features(cpuinfo: str | os.PathLike[str] = "/proc/cpuinfo") -> str:
         block = ""
     pairs = (line.partition(":") for line in block.splitlines())
     found = [f"{key.strip()}: {value.strip()}" for key, _, value in pairs if key.strip() in _FEATURE_KEYS]
-    return "\n".join(found) or f"the host {_host()}"
-
-
-def _host() -> str:
-    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
+    return "\n".join(found) or f"the host {os.uname().nodename}"
 
 
 def _features_of_macos() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -55,13 +56,8 @@ def run(command: tuple[str, ...], folder: Path, environment: dict[str, str], tim
 
 def _stop(process: subprocess.Popen[bytes]) -> bytes:
     """End the process group that `process` leads, and return what it had said."""
-    try:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    except ProcessLookupError:
-        pass
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
     try:
         return process.communicate(timeout=1)[0] or b""
     except subprocess.TimeoutExpired:

@@ -49,8 +49,8 @@ def here() -> str:
 
 
 def _machine() -> str:
-    name = os.uname().machine if hasattr(os, "uname") else os.environ.get("PROCESSOR_ARCHITECTURE", "")
-    return _MACHINES.get(name.lower(), name.lower())
+    name = os.uname().machine.lower()
+    return _MACHINES.get(name, name)
 
 
 def parse(text: str = "") -> Target:

@@ -138,8 +138,7 @@ def _make_calls_serial() -> None:
         call.become_serial()
 
 
-if hasattr(os, "register_at_fork"):  # a child has none of OpenMP's threads, and would wait for them
-    os.register_at_fork(after_in_child=_make_calls_serial)
+os.register_at_fork(after_in_child=_make_calls_serial)  # a child has none of OpenMP's threads, and would wait for them
 
 
 def address(array: Any) -> Any:

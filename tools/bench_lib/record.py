@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -113,8 +112,8 @@ def _compiler() -> str:
         return f"none ({type(error).__name__})"
 
 
-def _load() -> float | None:
-    return round(os.getloadavg()[0], 2) if sys.platform != "win32" else None
+def _load() -> float:
+    return round(os.getloadavg()[0], 2)
 
 
 def _said(*command: str) -> str:
