@@ -71,6 +71,7 @@ def environment(kept: Path | None = None) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        cache_size=-1,  # a dictionary: the usual cache has a lock, for which a signal handler could wait for ever
         autoescape=False,
         bytecode_cache=None if kept is None else Bytecode(kept),
     )

@@ -453,3 +453,10 @@ def test_nothing_asked_for_is_an_error() -> None:
 def test_a_target_that_is_none_is_refused(target: str, tmp_path: Path) -> None:
     with pytest.raises(AheadOfTimeError, match="allowed are levels"):
         aot.build([SPEC], tmp_path / "kernels", target=target)
+
+
+@pytest.mark.parametrize("name", ["scattergen", "stdint", "kernel", "Upper", "a-b", "", "n" * 65])
+def test_a_name_that_will_not_do_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(AheadOfTimeError, match="name"):
+        aot.build([SPEC], tmp_path / "kernels", name=name)
+    assert not list(tmp_path.iterdir())

@@ -874,3 +874,34 @@ def test_bfloat16_is_added_in_its_own_type() -> None:
     assert not isinstance(at.explain(at.add, a, np.zeros(300, int), b), str)
     at.add(a, np.zeros(300, int), b)
     assert a.tolist() == [256, 0]
+
+
+def test_a_cast_that_numpy_remarks_on_is_remarked_on_each_time(either_way: str) -> None:
+    a, index = np.zeros(3, np.float32), np.array([0, 1])
+    huge, tiny, exact, rounded = np.float64(1e300), np.float64(1e-300), np.float64(0.5), np.float64(0.1)
+    for b in (huge, tiny, exact, rounded):
+        with np.errstate(all="ignore"):
+            for _ in range(600):
+                at.assign(a, index, b)
+    a[:] = 7
+    for b in (huge, tiny):
+        for _ in range(3):
+            with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+                at.assign(a, index, b)
+    assert (a == 7).all()
+    with np.errstate(all="raise"):
+        for b in (exact, rounded):
+            at.assign(a, index, b)
+            assert a[0] == np.float32(b)
+    with pytest.warns(RuntimeWarning) as told:
+        for _ in range(5):
+            at.assign(a, np.array([0, 1, 2]), np.full(3, 1e300))
+    assert len(told) == 5
+
+
+def test_more_dims_than_numpy_has_a_loop_for() -> None:
+    a, index = np.zeros((1,) * 33, np.float32), np.zeros(1, np.int64)
+    with pytest.raises(ShapeError, match="33 dims, allowed are 32"):
+        at.add(a, (index,), 0.1)  # in float64, so that NumPy answers
+    at.add(a, (index,), np.float32(0.5))
+    assert a.sum() == 0.5

@@ -14,6 +14,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -626,8 +627,8 @@ def test_a_lock_is_between_threads_too_and_frees_waiters_at_once(tmp_path: Path)
 def test_a_late_lock_does_not_stop_a_build(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "_LOCK_TIMEOUT", 0.05)
     store = opened(root)
-    with locks.advice(root / "locks" / KEY[:2], timeout=1, what="x"):
-        assert store.build(KERNEL, KEY, making()).is_file()
+    with locks.advice(root / "locks" / KEY[:2], timeout=1, what="x"), ThreadPoolExecutor(1) as other:
+        assert other.submit(store.build, KERNEL, KEY, making()).result().is_file()
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
@@ -639,13 +640,27 @@ def test_a_file_system_without_locks(root: Path, number: int, monkeypatch: pytes
     assert opened(root).build(KERNEL, KEY, making()).is_file()
 
 
+def test_a_thread_does_not_wait_for_itself(tmp_path: Path) -> None:
+    began = time.monotonic()
+    with (
+        locks.advice(tmp_path / "lock", timeout=60, what="x") as outer,
+        locks.advice(tmp_path / "lock", timeout=60, what="x") as inner,
+    ):
+        assert outer and not inner
+    assert time.monotonic() - began < 30
+    with locks.advice(tmp_path / "lock", timeout=1, what="x") as again:
+        assert again
+
+
 def test_who_waits_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(locks, "_PATIENCE", 0.02)
-    with (
-        locks.advice(tmp_path / "lock", timeout=1, what="x"),
-        locks.advice(tmp_path / "lock", timeout=0.1, what=KERNEL) as held,
-    ):
-        assert not held
+
+    def wait() -> bool:
+        with locks.advice(tmp_path / "lock", timeout=0.1, what=KERNEL) as held:
+            return held
+
+    with locks.advice(tmp_path / "lock", timeout=1, what="x"), ThreadPoolExecutor(1) as other:
+        assert not other.submit(wait).result()
     assert len(caplog.records) == 1
     assert KERNEL in caplog.text and str(tmp_path / "lock") in caplog.text
 

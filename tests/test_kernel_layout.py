@@ -75,7 +75,8 @@ def test_the_header_names_the_numbers_of_every_form(tmp_path: Path) -> None:
             for place in found.places:
                 name = f"SCATTERGEN_{form.upper()}_{place.name}" + (f"({depth})" if place.depths else "")
                 asserted.append(f'_Static_assert({name} == {at[place.name]}, "");')
-    assert compiles(tmp_path, header + "\n".join(asserted)) == ""
+    another = header.replace("SCATTERGEN_KERNELS_", "OTHER_KERNELS_")
+    assert compiles(tmp_path, header + another + "\n".join(asserted)) == "", "two libraries' headers in one program"
 
 
 @pytest.mark.parametrize("form", LAYOUTS)

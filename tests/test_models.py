@@ -291,3 +291,22 @@ def test_without_the_onnx_package_the_message_says_what_to_install() -> None:
 
 def test_the_public_names_of_the_package() -> None:
     assert all(hasattr(scattergen.onnx, name) for name in scattergen.onnx.__all__)
+
+
+def test_names_are_unique_and_odd_attributes_are_told(tmp_path: Path) -> None:
+    kinds = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [3]) for name in ("x", "u", "a", "b", "y")}
+    index = helper.make_tensor_value_info("i", TensorProto.INT64, [3])
+    names = (("n#2", "x", "a"), ("n", "a", "b"), ("n", "b", "y"))
+    chain = [helper.make_node("ScatterElements", [x, "i", "u"], [y], name=name) for name, x, y in names]
+    graph = helper.make_graph(chain, "g", [kinds["x"], index, kinds["u"]], [kinds["y"]])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    assert [node.name for node in nodes(model)] == ["n#2", "n", "n#3"]
+    arrays = {"x": np.zeros(3, np.float32), "i": np.arange(3), "u": np.ones(3, np.float32)}
+    report = run(model, arrays)
+    assert [one.node.name for one in report.nodes] == ["n#2", "n", "n#3"] and report.equal
+    for attribute, word in (("reduction", b"\xff"), ("axis", 1.0)):
+        odd = helper.make_node("ScatterElements", ["x", "i", "u"], ["y"], name="odd")
+        odd.attribute.append(helper.make_attribute(attribute, word))
+        graph = helper.make_graph([odd], "g", [kinds["x"], index, kinds["u"]], [kinds["y"]])
+        (found,) = nodes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]))
+        assert found.spec is None and attribute in found.reason

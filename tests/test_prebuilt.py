@@ -191,6 +191,13 @@ def test_use_says_why_it_refuses(copy: Path) -> None:
     assert source in ("built", "cache")
 
 
+def test_use_takes_any_path_and_keeps_none_that_it_cannot_read(copy: Path) -> None:
+    code = f"scattergen.use({os.fsencode(copy)!r}); call()"
+    assert good(python(CALL + code)).split() == ["ahead-of-time"]
+    code = "\ntry:\n    scattergen.use(1)\nexcept TypeError:\n    call()"
+    assert good(python(CALL + code)).split()[0] in ("built", "cache")
+
+
 def test_a_library_that_the_loader_refuses_is_refused(copy: Path) -> None:
     name = next(iter(manifest.read(copy).libraries.values()))
     (copy / name).write_bytes(b"no ELF")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 from typing import Any
 
@@ -245,3 +247,41 @@ def test_arrays_that_would_be_copied_cannot_be_bound() -> None:
         scattergen.bind(scattergen.scatter_elements, data, indices, updates, duplicates="refuse")
     with pytest.raises(scattergen.ScattergenError, match="bind takes one of scatter"):
         scattergen.bind(np.add, data, indices, updates)
+
+
+@pytest.mark.parametrize("again", [lambda plan: pickle.loads(pickle.dumps(plan)), copy.copy, copy.deepcopy])
+def test_a_plan_that_was_used_is_pickled_and_copied(again: Any) -> None:
+    data, indices, updates = inputs("f32")
+    plan = scattergen.prepare(np.broadcast_to(indices[:, :1], SHAPE), SHAPE, 0, "add", threads=1)
+    want = plan(data, updates)
+    for _ in range(3):
+        plan(data, updates)
+    other = again(plan)
+    assert (other.shape, other.reduction, other.indices.strides) == (SHAPE, "add", plan.indices.strides)
+    assert not difference(other(data, updates), want)
+    assert other._kept is not plan._kept and len(pickle.dumps(plan)) < indices.nbytes / 4
+    scattergen.set_num_threads(1)
+    try:
+        assert not other._kept, "a copy is told of what plans depend on, too"
+    finally:
+        scattergen.set_num_threads(0)
+
+
+def test_the_indices_of_a_plan_cannot_be_made_writable() -> None:
+    _, indices, _ = inputs("f32")
+    for plan in (scattergen.prepare(indices, SHAPE, 0), scattergen.prepare(indices[0, :2], SHAPE)):
+        view = plan.indices
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            view.flags.writeable = True
+
+
+def test_a_bound_call_stays_where_its_arrays_are() -> None:
+    bound = scattergen.bind(scattergen.scatter_elements, *inputs("f32"), 0)
+    for leave in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="bind it again there"):
+            leave(bound)
+
+
+def test_a_promise_is_true_or_false() -> None:
+    with pytest.raises(SpecError, match="unique"):
+        scattergen.scatter_elements(*inputs("f32"), 0, unique=np.array([True, False]))  # type: ignore[arg-type]

@@ -265,3 +265,33 @@ print({call._alive.name for call in loader._calls if any(call._alive is one for 
 """,
     )
     assert said.splitlines() == ["True", "[]", "set()"]
+
+
+@pytest.mark.parametrize("by", ["signal", "finalizer"])
+def test_who_comes_upon_a_build_of_its_own_thread_does_not_wait_for_it(by: str, tmp_path: Path) -> None:
+    text = """
+import faulthandler, gc, signal
+faulthandler.dump_traceback_later(50, exit=True)
+seen = []
+scattergen.scatter_elements(data.astype(np.int8), indices, updates.astype(np.int8))  # imports what a build needs
+
+class Cycle:
+    def __init__(self):
+        self.own = self
+    def __del__(self):
+        call()
+        seen.append("finalizer")
+
+if BY == "signal":
+    signal.signal(signal.SIGALRM, lambda *_: (call(), seen.append("signal")))
+    signal.setitimer(signal.ITIMER_REAL, 0.03)
+else:
+    gc.collect()
+    Cycle()
+    gc.set_threshold(200)
+call()
+while not seen:
+    gc.collect()
+print(*seen)
+"""
+    assert succeeds(tmp_path, text.replace("BY", repr(by))).split() == [by]

@@ -537,3 +537,12 @@ def test_it_is_not_imported_before_it_is_asked_for() -> None:
     code = "import sys, scattergen; print('scattergen.tensor' in sys.modules, scattergen.tensor_scatter.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "tensor_scatter"]
+
+
+@pytest.mark.parametrize(("name", "value"), [("int4", 9), ("int4", -9), ("uint4", 16), ("uint4", -1), ("int4", 1000)])
+def test_a_list_that_does_not_fit_is_refused(name: str, value: int) -> None:
+    dtype = np.dtype(getattr(pytest.importorskip("ml_dtypes"), name))
+    cache = np.zeros((1, 3, 1), dtype)
+    with pytest.raises(ShapeError, match=f"{name} has not"):
+        scattergen.tensor_scatter(cache, [[[value]]], [1])
+    assert scattergen.tensor_scatter(cache, [[[7]]], [1])[0, 1, 0] == 7

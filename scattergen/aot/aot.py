@@ -30,6 +30,44 @@ from .wanted import Wanted, gather
 
 DEFAULT_NAME = "scattergen_kernels"
 
+_HEADERS_OF_OTHERS = frozenset(
+    [
+        "scattergen",
+        "kernel",
+        "omp",
+        "assert",
+        "complex",
+        "ctype",
+        "errno",
+        "fenv",
+        "float",
+        "inttypes",
+        "iso646",
+        "limits",
+        "locale",
+        "math",
+        "setjmp",
+        "signal",
+        "stdalign",
+        "stdarg",
+        "stdatomic",
+        "stdbool",
+        "stddef",
+        "stdint",
+        "stdio",
+        "stdlib",
+        "stdnoreturn",
+        "string",
+        "tgmath",
+        "threads",
+        "time",
+        "uchar",
+        "wchar",
+        "wctype",
+    ]
+)
+"""Names that a header must not have which stands first on a compiler's way."""
+
 _MOST_NAMED = 3
 """Files that an error names."""
 
@@ -64,8 +102,10 @@ def build(
         CompilerNotFound, CompileError: the latter's ``spec`` names the kernel.
 
     """
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise AheadOfTimeError(f"name {name!r}: allowed are lower-case letters, digits and underscores")
+    if not re.fullmatch(r"[a-z][a-z0-9_]{,63}", name):
+        raise AheadOfTimeError(f"name {name!r}: allowed are up to 64 lower-case letters, digits and underscores")
+    if name in _HEADERS_OF_OTHERS:
+        raise AheadOfTimeError(f"name {name!r}: its header, {name}.h, would take the place of one that kernels include")
     asked, place = items if isinstance(items, Wanted) else gather(items), Path(os.path.abspath(folder))
     plan = libraries.Plan(platforms.parse(target), config.settings(), name, openmp=openmp)
     _refuse_foreign(place)

@@ -179,9 +179,12 @@ def like_data(value: Any, name: str, data: Array, op: Op, copies: list[str]) -> 
     native = data.dtype.newbyteorder("=")
     if plain and (array.size == 0 or _KIND_ORDER.find(array.dtype.kind) in range(_kind(native) + 1)):
         try:
-            return np.asarray(value, dtype=native).reshape(array.shape)
+            made = np.asarray(value, dtype=native).reshape(array.shape)
         except OverflowError as error:
             raise ShapeError(f"{op}: {name} does not fit {native}: {error}") from None
+        if "int" in native.name and not np.array_equal(made.astype(array.dtype), array):  # ml_dtypes' wrap
+            raise ShapeError(f"{op}: {name} holds a whole number that {native} has not")
+        return made
     if value is None:
         raise DTypeError(f"{op}: {name} is None, allowed is an array of {native} as {op.inputs.data} is")
     raise DTypeError(f"{op}: {name} is {array.dtype}, {op.inputs.data} is {native}: use {name}.astype({str(native)!r})")

@@ -19,12 +19,21 @@ _CAST_FREELY = "biufc"
 """Kinds of types whose values can all be cast to each other."""
 
 
+_MOST_DIMS_OF_AT = 32
+"""Dims with which ``ufunc.at`` works: NumPy 2.4 dies of more."""
+
+
 def _ufunc_at(ufunc: np.ufunc) -> Callable[..., None]:
     """Return ``ufunc.at`` for arguments of any kind, with a `b` that fits: NumPy 2.4 dies of some that do not."""
 
     def at(a: Any, indices: Any, b: Any) -> None:
         if all(getattr(type(one), "__array_ufunc__", NUMPYS) is NUMPYS for one in (a, indices, b)):
             named, values = np.broadcast_to(np.False_, a.shape)[indices], np.asarray(b)
+            if max(a.ndim, named.ndim) > _MOST_DIMS_OF_AT:
+                raise ShapeError(
+                    f"at.{ufunc.__name__}: {max(a.ndim, named.ndim)} dims, allowed are {_MOST_DIMS_OF_AT} where NumPy"
+                    " answers: with more, its ufunc.at ends the process"
+                )
             if values.shape != named.shape:
                 try:
                     b = np.broadcast_to(without_extra_dims(values, named.ndim), named.shape)

@@ -39,6 +39,15 @@ def for_assignment(dtype: np.dtype[Any], b: Any) -> Array:
     return np.asarray(b, dtype)
 
 
+def casts_in_silence(b: Any, cast: Array) -> bool:
+    """Whether NumPy says nothing when it casts a scalar: no overflow, underflow, invalid value or lost part."""
+    value = cast.flat[0]
+    if value == b or (value != value and b != b):
+        return True
+    real = np.asarray(b).dtype.kind in "iuf" and cast.dtype.kind == "f"
+    return bool(real and np.isfinite(value) and abs(value) >= np.finfo(cast.dtype).tiny)
+
+
 def for_ufunc(ufunc: np.ufunc) -> Convert:
     """Return the conversion for ``ufunc.at``; it raises `NotCovered` where a kernel would give other bits."""
     orders, sums = ufunc in (np.maximum, np.minimum), ufunc is np.add

@@ -14,7 +14,7 @@ import numpy as np
 from ..arguments.arrays import Arguments, Array, once
 from ..load import loader
 from ..load.loader import NULL
-from .casting import Convert
+from .casting import Convert, casts_in_silence
 from .selection import NotCovered
 
 UpdateAgain = Callable[[Any, Any, Any], bool]
@@ -58,7 +58,8 @@ def updating(
         return None  # it was written out
     spread = _spreading(convert, updates.shape) if updates.size > 1 and kind is not None else convert
     cast = kind is not None or b.dtype != dtype
-    like = spread(dtype, b) if cast else b
+    with np.errstate(all="ignore"):  # said already, by the call that this one is like
+        like = spread(dtype, b) if cast else b
     plain = _invoking(call, (a, read, like), spread if cast else None, kind)
     if type(indices) is not tuple:
         return plain
@@ -102,8 +103,8 @@ def _invoking(
 ) -> UpdateAgain:
     """Return the call of a kernel on C-contiguous arrays like these; of a scalar of `kind` if that is given.
 
-    A scalar that is the last one again is cast already. C looks at the arrays where there is a caller module, Python
-    where there is none.
+    A scalar that is the last one again is cast already, unless NumPy has something to say about that. C looks at the
+    arrays where there is a caller module, Python where there is none.
     """
     dtype, functions = arrays[0].dtype, loader.functions
     served = functions and functions.serve(*loader.described(call, call.checked), *arrays, arrays[0])
@@ -126,7 +127,7 @@ def _invoking(
             except (NotCovered, ValueError, TypeError, OverflowError):  # the long way says it better
                 return False
             if kind is not None:
-                last = (b, cast)
+                last = (b, cast) if casts_in_silence(b, cast) else (None, None)
         return plain(a, indices, cast)
 
     return plain if convert is None else cast_first

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 from ..common import log
@@ -18,7 +19,8 @@ _POLL = 0.01
 _PATIENCE = 3.0
 """Seconds of waiting after which the log says what for."""
 
-_held: set[int] = set()
+_held: dict[int, int] = {}
+"""The descriptors of locks that this process holds or waits for → the thread that does."""
 
 
 def _close_copies() -> None:
@@ -38,20 +40,24 @@ def advice(path: Path, *, timeout: float, what: str) -> Iterator[bool]:
 
     The operating system frees it when its holder ends, however that ends. The file stays: deleting it
     would let two processes hold two files of one name. A file system without locks, or a wait of more
-    than `timeout` seconds for `what`, yields False.
+    than `timeout` seconds for `what`, yields False. So does a thread that is at a lock already: it is in a signal
+    handler or a finalizer, and who holds the lock may be itself.
     """
+    if get_ident() in _held.copy().values():
+        yield False
+        return
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError:
         yield False
         return
-    _held.add(descriptor)
+    _held[descriptor] = get_ident()
     mine = os.getpid()
     try:
         yield _wait(descriptor, path, timeout, what)
     finally:
         if os.getpid() == mine:
-            _held.discard(descriptor)
+            _held.pop(descriptor, None)
             os.close(descriptor)
 
 

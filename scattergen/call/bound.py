@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from ..arguments.arrays import Arguments, Array
 from ..errors import ShapeError
@@ -39,6 +39,9 @@ class Bound:
         self.out: Array = arguments.out
         """Where results go."""
         self.__call__ = _resolved(arguments, threads) or _composed(arguments, threads)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a bound call cannot be copied or pickled: its arrays stay where they are; bind it again there")
 
 
 def bind(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Bound:

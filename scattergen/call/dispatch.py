@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arguments import addressing, arrays, packing, repeats
 from ..arguments.arrays import Arguments, Array
-from ..errors import IndexOutOfBounds
+from ..errors import IndexOutOfBounds, SpecError
 from ..load import caller, loader, supply
 from ..load.loader import NULL
 from ..operators import dtypes
@@ -65,6 +65,8 @@ def run(
     if duplicates == "allow" and type(data) is type(indices) is type(updates) is np.ndarray:
         keep = fast.keeper(op, opset, axis, reduction, threads, duplicates, unique, mode)
     arguments = arrays.prepare(op, opset, axis, reduction, data, indices, updates, out, mode)
+    if unique is not False and np.ndim(unique):
+        raise SpecError("unique", unique, "True or False")
     arguments.unique = bool(unique)
     if duplicates != "allow":
         from ..arguments import checks

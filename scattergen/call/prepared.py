@@ -64,6 +64,12 @@ class Prepared:
         self._reduction, self._shape = reduction, shape
         dispatch.depend(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Kernels are found again in the process, and by the object, that comes to have the plan.
+        lean = arrays.once(self._indices)
+        rest = (self._op, self._opset, self._axis, self._reduction)
+        return _again, (lean, self._indices.shape, *rest, self._shape, self._threads, self._unique)
+
     def forget(self) -> None:
         """Drop what depends on the number of threads; it is made again by the next call."""
         self._kept: dict[tuple[Any, ...], fast.Replay] = {}
@@ -83,9 +89,7 @@ class Prepared:
     @property
     def indices(self) -> Array:
         """The indices as they are kept: none is negative, and they cannot be written."""
-        view = self._indices.view()
-        view.flags.writeable = False
-        return view
+        return self._indices.view()
 
     def __call__(self, data: Any, updates: Any, out: Any = None) -> Array:
         """Return what the operator gives for these indices; `out` takes the result and may be `data` itself.
@@ -127,6 +131,17 @@ class Prepared:
     def _guess(self, served: fast.Replay, data: Any, out: Any) -> None:
         if fast.looks(served):
             self._recent[_kind(data, out)] = served
+
+
+def _again(lean: Array, shape: tuple[int, ...], *rest: Any) -> Prepared:
+    """Return a plan that was pickled or copied."""
+    op, opset, axis, reduction, data_shape, threads, unique = rest
+    return Prepared(op, opset, axis, reduction, _unwritable(lean, shape), data_shape, threads, unique)
+
+
+def _unwritable(lean: Array, shape: tuple[int, ...]) -> Array:
+    lean.flags.writeable = False
+    return np.broadcast_to(lean, shape)
 
 
 def _kind(data: Any, out: Any) -> int:
@@ -212,4 +227,4 @@ def _lean(indices: Array, sizes: tuple[int, ...]) -> Array:
     once = arrays.once(indices)
     size = np.array(sizes, np.int64) if len(sizes) != 1 else np.int64(sizes[0])
     wrapped = np.where(once < 0, once + size, once).astype(np.int32 if narrow else np.int64)
-    return np.broadcast_to(wrapped, indices.shape)
+    return _unwritable(wrapped, indices.shape)

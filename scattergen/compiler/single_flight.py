@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable
-from threading import Event
+from threading import Event, get_ident
 from typing import Any, TypeVar
 
 from ..errors import CompileError
@@ -16,6 +16,7 @@ class _Flight:
     """A build that others may wait for. `concurrent.futures` has one too, and imports logging: 10 ms."""
 
     def __init__(self) -> None:
+        self.pilot = get_ident()
         self.landed = Event()
         self.result: Any = None
         self.error: BaseException | None = None
@@ -28,7 +29,8 @@ _failed: dict[Hashable, CompileError] = {}
 def once(key: Hashable, build: Callable[[], _T]) -> _T:
     """Return what `build` returns; of simultaneous calls for one key, one builds and all get its result.
 
-    A `CompileError` is raised again at once by later calls for the same key.
+    A `CompileError` is raised again at once by later calls for the same key. A signal handler or a finalizer that
+    comes upon a build of its own thread builds by itself: that one goes on only when it has returned.
     """
     # Not a lock: dict.setdefault decides, so a fork leaves no lock behind; its child flies by itself.
     mine = _Flight()
@@ -40,6 +42,8 @@ def once(key: Hashable, build: Callable[[], _T]) -> _T:
         standing = _flying.setdefault(place, mine)
         if standing is mine:
             return _fly(place, key, mine, build)
+        if standing.pilot == get_ident():
+            return build()
         standing.landed.wait()
         if standing.error is None:
             result: _T = standing.result

@@ -174,7 +174,7 @@ def _size_of(out: Any, given: Rows, dim_size: Any) -> int:
         what = f"has rank {out.ndim}" if isinstance(out, np.ndarray) else f"is a {type(out).__name__}"
         raise ShapeError(f"{given.who}: out {what}, allowed is an array of the rank of src, {given.src.ndim}")
     size = int(out.shape[given.dim])
-    if dim_size is not None and dim_size != size:
+    if dim_size is not None and not (np.ndim(dim_size) == 0 and dim_size == size):
         raise ShapeError(f"{given.who}: dim_size is {dim_size}, out has {size} along dim {given.dim}")
     return size
 

@@ -55,10 +55,11 @@ _order = itertools.count()
 
 def use(folder: str | os.PathLike[str]) -> Folder:
     """Ask `folder` from now on, before all others, for kernels that this process has not loaded yet."""
-    path = os.path.abspath(folder)
-    _used[path] = next(_order)
+    path = os.path.abspath(os.fsdecode(folder))
     _opened.cache_clear()
-    return _opened(path)
+    found = _opened(path)
+    _used[path] = next(_order)
+    return found
 
 
 def find(name: str) -> tuple[Loaded, Path] | None:

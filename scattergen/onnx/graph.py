@@ -6,6 +6,7 @@ One form means: a copy of our own, standard operators in the domain ``""`` (neve
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -124,12 +125,13 @@ def _use_short_domain(model: onnx.ModelProto) -> None:
 
 
 def _name_scatter_nodes(model: onnx.ModelProto) -> None:
-    taken: dict[str, int] = {}
+    taken: set[str] = set()
     for prefix, node in _all_nodes(model):
         if is_scatter(node):
             name = prefix + (node.name or node.op_type)
-            taken[name] = taken.get(name, 0) + 1
-            node.name = name if taken[name] == 1 else f"{name}#{taken[name]}"
+            numbered = (f"{name}#{number}" for number in itertools.count(2))
+            node.name = next(one for one in itertools.chain([name], numbered) if one not in taken)
+            taken.add(node.name)
 
 
 def _all_nodes(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.NodeProto]]:

@@ -73,8 +73,8 @@ def _node(found: NodeInScope) -> ScatterNode:
     shapes = {name: _shape(found.values.get(name)) for name in (data, indices, updates)}
     known: dict[str, Any] = {
         "axis": given.get("axis", op.default_axis) if field == "axis" and "axis" not in linked else None,
-        "reduction": None if "reduction" in linked else given.get("reduction", b"none").decode(),
-        "mode": None if "mode" in linked else given.get("mode", op.versions[-1].modes[0].encode()).decode(),
+        "reduction": None if "reduction" in linked else _text(given.get("reduction", "none")),
+        "mode": None if "mode" in linked else _text(given.get("mode", op.versions[-1].modes[0])),
         "dtype": _dtype(found, data) or _dtype(found, updates),
         "index": DTYPES["i64"] if op.optional_indices and not indices else _dtype(found, indices),
         "rank": _rank(op, [shapes[name] for name in (data, indices, updates)]),
@@ -84,12 +84,19 @@ def _node(found: NodeInScope) -> ScatterNode:
     return ScatterNode(name=node.name, op=op, opset=found.opset, spec=spec, reason=reason, **known)
 
 
+def _text(attribute: Any) -> str:
+    """Return an attribute that has to be a text, whatever a model has there."""
+    return attribute.decode(errors="replace") if isinstance(attribute, bytes) else str(attribute)
+
+
 def _spec(op: Op, opset: int, known: dict[str, Any]) -> tuple[OpSpec | None, str]:
     needed = ("dtype", "index", "rank", op.place.field, "reduction", "mode")
     missing = [name for name in needed if known[name] is None]
     if missing:
         return None, f"{', '.join(missing)} known when it runs"
     number = known[op.place.field]
+    if not isinstance(number, int):
+        return None, f"{op.place.field} is {number!r}, allowed is a whole number"
     if op.place.field == "axis" and number < 0:
         number += known["rank"]
     rest = {name: known[name] for name in ("dtype", "index", "rank", "reduction", "mode")}
