@@ -10,6 +10,7 @@ from bits import difference
 
 import scattergen
 from scattergen.call import threads as threads_of_calls
+from scattergen.common import machine
 from scattergen.errors import IndexOutOfBounds, SettingError, SpecError
 from scattergen.load import supply
 from scattergen.load.loader import _abi
@@ -107,6 +108,17 @@ def test_no_way_to_ask_for_threads_gives_more_than_can_be_made(use_environment: 
     finally:
         scattergen.set_num_threads(0)
     assert scattergen.get_num_threads() == 3
+
+
+@pytest.mark.parametrize(
+    ("openmp", "own", "threads"),
+    [("3", "", 3), ("5,2", "", 5), ("5", "2", 2), ("0", "", None), ("many", "", None), ("²", "", None)],
+)
+def test_threads_are_those_of_openmp_unless_it_is_said_otherwise(
+    openmp: str, own: str, threads: int | None, use_environment: Callable[..., None]
+) -> None:
+    use_environment(OMP_NUM_THREADS=openmp, SCATTERGEN_NUM_THREADS=own)
+    assert scattergen.get_num_threads() == (threads or machine.usable_cores())
 
 
 @pytest.mark.parametrize("form", ["fresh", "in place", "another"])

@@ -178,7 +178,7 @@ def strided(data: Shape, indices: Shape, axis: int | None, threads: int, fresh: 
         ((16, 64, 96), (64, 33, 47), 0, 2, 2, 1),  # a loop along the axis is nobody's to share; it stands first
         ((64, 64, 96), (64, 33, 47), 0, 2, 2, 0),  # it stands second
         ((64, 64, 96), (50, 64, 47), 1, 8, 8, 0),  # the outermost that moves the output
-        ((3, 512, 96), (2, 512, 47), 1, 8, 8, 2),  # of two and 47 steps: one that has a step for each thread
+        ((3, 2048, 96), (2, 2048, 47), 1, 8, 8, 2),  # of two and 47 steps: one that has a step for each thread
         ((512, 512), (300, 2), None, 8, 1, -1),  # tuples may name one target twice
         ((4, 5, 6), (4, 3, 5), 0, 8, 1, 2),  # too little work
     ],

@@ -41,7 +41,13 @@ TABLE: tuple[Setting, ...] = (
     ),
     Setting("compile_timeout", "SCATTERGEN_COMPILE_TIMEOUT", (), False, "seconds a compiler may take; 0: no limit"),
     Setting("fallback", "SCATTERGEN_FALLBACK", ("reference", "error"), False, "what answers without a compiler"),
-    Setting("num_threads", "SCATTERGEN_NUM_THREADS", (), False, "most threads of a call; 0: the usable cores"),
+    Setting(
+        "num_threads",
+        "SCATTERGEN_NUM_THREADS",
+        (),
+        False,
+        "most threads of a call; 0: OMP_NUM_THREADS, or the usable cores",
+    ),
     Setting("keep_memory", "SCATTERGEN_KEEP_MEMORY", (), False, "bytes of freed large outputs kept for the next ones"),
     Setting("aot_path", "SCATTERGEN_AOT_PATH", (), False, "folders of kernels built ahead, separated as in PATH"),
 )

@@ -68,9 +68,9 @@ ARRAYS = 3
 SCRATCH = 8 << 20
 """Bytes of scratch that a call may take, unless it says so in its own form."""
 
-THREAD_PAYS = 64 << 10
-"""Bytes of traffic that pay for one more thread: waking it costs about 2 µs, moving these some 5."""
-
+THREAD_PAYS = 256 << 10
+"""Bytes of traffic that pay for one more thread: moving these takes some 20 µs, waking it about 2, and on a busy
+machine it may come late."""
 
 COPY_PAYS = 1 << 20
 """Bytes of traffic that pay for one more thread where runs are copied and nothing is looked for: threads share what the
