@@ -52,7 +52,14 @@ def test_the_path_serves_where_there_is_nothing_else(folder: Path) -> None:
 
 
 def test_without_it_such_a_call_is_an_error() -> None:
-    assert "KernelUnavailable" in python(CALL + "call()", **NO_COMPILER).stderr
+    said = python(CALL + "call()", **NO_COMPILER).stderr
+    assert "KernelUnavailable" in said and "No folder with it is in SCATTERGEN_AOT_PATH" in said
+
+
+def test_an_error_names_the_folders_that_were_asked(folder: Path) -> None:
+    code = "\nscattergen.scatter_elements(np.zeros(3, np.uint8), [0], np.ones(1, np.uint8), reduction='add')"
+    said = python(CALL + code, SCATTERGEN_AOT_PATH=str(folder), **NO_COMPILER).stderr
+    assert f"Nor has {folder} it: `scattergen build elements_u8_i64_k1_add -o FOLDER` makes one" in said
 
 
 def test_use_serves_the_next_call(folder: Path) -> None:

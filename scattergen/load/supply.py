@@ -61,7 +61,10 @@ def ready(spec: KernelSpec, elements: int | None = None) -> Ready:
     found = _ready.get(spec)
     if found is None:
         small = elements is not None and elements <= BASELINE_MAX_ELEMENTS
-        found = _ready.setdefault(spec, _ahead_of_time(spec) or (_soonest(spec) if small else _best(spec)))
+        try:
+            found = _ready.setdefault(spec, _ahead_of_time(spec) or (_soonest(spec) if small else _best(spec)))
+        except KernelUnavailable as error:
+            raise KernelUnavailable(f"{error}. {_asked()}: `scattergen build {spec} -o FOLDER` makes one") from None
     if not found.is_baseline:
         return found
     if elements is not None:
@@ -113,6 +116,12 @@ def _ahead_of_time(spec: KernelSpec) -> Ready | None:
     loaded, library = found
     seconds = time.perf_counter() - began
     return Ready(spec=spec, loaded=loaded, origin="ahead-of-time", library=str(library), seconds=seconds)
+
+
+def _asked() -> str:
+    """Return which folders of kernels built ahead of time were asked, in words."""
+    used = [str(folder.path) for folder in prebuilt.folders() if folder.library]
+    return f"Nor has {', '.join(used)} it" if used else "No folder with it is in SCATTERGEN_AOT_PATH"
 
 
 def _soonest(spec: KernelSpec) -> Ready:
