@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from ..common.record import Record
 from ..errors import IndexOutOfBounds
 from ..lower import loops
@@ -35,8 +37,8 @@ class Way(Record):
     """The error of a call, None where every index is in bounds."""
     reference: Callable[[Arguments], Array]
     """The result of a call, slowly."""
-    targets: Callable[[Arguments], Array] | None = None
-    """The number of every update's target, slowly; None where a call is turned into one of another way before."""
+    targets: Callable[[Arguments], Array]
+    """The number of every update's target, slowly, where there are updates."""
 
 
 def canonical_nest(spec: OpSpec, extents: Extents) -> Nest:
@@ -55,10 +57,13 @@ def by_reference(arguments: Arguments) -> Array:
 
 
 def targets(arguments: Arguments) -> Array:
-    """Return for every update the number of its target, elements of `data` counted in row-major order."""
-    found = WAYS[arguments.spec.op.addressing].targets
-    assert found is not None
-    return found(arguments)
+    """Return for every update the number of its target, elements of `data` counted in row-major order.
+
+    That is an int64 array of the shape of `updates`. Indices have to be in bounds.
+    """
+    if not arguments.updates.size:
+        return np.zeros(arguments.updates.shape, np.int64)
+    return WAYS[arguments.spec.op.addressing].targets(arguments)
 
 
 def _axis_nest(spec: OpSpec, e: Extents) -> Nest:
@@ -96,16 +101,16 @@ def _tuples(arguments: Arguments) -> Array:
     return reference.scatter_nd(arguments.data, arguments.indices, arguments.updates, arguments.spec.reduction)
 
 
-def _element_targets(arguments: Arguments) -> Array:
-    from ..operators import reference
+def _axis_targets(arguments: Arguments) -> Array:
+    from .targets import along_axis
 
-    return reference.element_targets(arguments.data.shape, arguments.indices, arguments.spec.place)
+    return along_axis(arguments.indices, arguments.data.shape, arguments.spec.place)
 
 
 def _tuple_targets(arguments: Arguments) -> Array:
-    from ..operators import reference
+    from .targets import in_slices
 
-    return reference.tuple_targets(arguments.data.shape, arguments.indices)
+    return in_slices(arguments.indices, arguments.data.shape)
 
 
 def _window_nest(spec: OpSpec, e: Extents) -> Nest:
@@ -130,8 +135,14 @@ def _windows(arguments: Arguments) -> Array:
     return reference.tensor_scatter(arguments.data, arguments.indices, arguments.updates, spec.place, spec.mode)
 
 
+def _window_targets(arguments: Arguments) -> Array:
+    from .targets import in_windows
+
+    return in_windows(arguments.indices, arguments.updates.shape, arguments.data.shape, arguments.spec.place)
+
+
 WAYS: dict[str, Way] = {
-    "axis": Way(_axis_nest, _beyond_axis, _elements, _element_targets),
+    "axis": Way(_axis_nest, _beyond_axis, _elements, _axis_targets),
     "tuples": Way(_tuples_nest, _beyond_dims, _tuples, _tuple_targets),
-    "window": Way(_window_nest, _misplaced_windows, _windows),
+    "window": Way(_window_nest, _misplaced_windows, _windows, _window_targets),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import DuplicateTargets, ShapeError, SpecError
 from ..operators import bounds
 from ..operators.ops import OPS
-from . import arrays
+from . import arrays, targets
 from .arrays import Arguments, Array
 
 DUPLICATES = ("allow", "refuse")
@@ -80,75 +80,16 @@ def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:
     bad = bounds.find_out_of_bounds(indices, sizes, str(spec.op))
     if bad is not None:
         raise bad
-    targets = _by_tuples(indices, sizes) if axis is None else _along_axis(indices, shape, axis)
-    pair = _first_pair(targets.reshape(-1), math.prod(sizes if axis is None else shape))
+    if axis is None:  # slices meet where their tuples are alike
+        named, numbers = sizes, targets.by_tuples(indices, sizes)
+    else:  # lanes do not meet: the first of those that are alike stands for all of them
+        named, numbers = shape, targets.along_axis(arrays.once(indices, axis), shape, axis)
+    pair = _first_pair(numbers.reshape(-1), math.prod(named))
     if pair is None:
         return
-    one, other = (tuple(map(int, np.unravel_index(flat, targets.shape))) for flat in pair)
-    target = np.unravel_index(int(targets[one]), sizes if axis is None else shape)
+    one, other = (tuple(map(int, np.unravel_index(flat, numbers.shape))) for flat in pair)
+    target = np.unravel_index(int(numbers[one]), named)
     raise DuplicateTargets(str(spec.op), (one, other), tuple(map(int, target)))
-
-
-def targets(arguments: Arguments) -> Array:
-    """Return the flat place in data of each update, in row-major order; indices have to be in bounds."""
-    if not arguments.updates.size:
-        return np.zeros(0, np.int64)
-    indices = np.array(arguments.indices, np.int64, order="C")
-    return _TARGETS[arguments.spec.op.addressing](indices, arguments).reshape(-1)
-
-
-def _by_tuples(indices: Array, sizes: tuple[int, ...]) -> Array:
-    """Return the flat target of each tuple."""
-    targets = np.zeros(indices.shape[:-1], np.int64)
-    for component, size in enumerate(sizes):
-        targets = targets * size + indices[..., component] % size
-    return targets
-
-
-def _along_axis(indices: Array, shape: tuple[int, ...], axis: int) -> Array:
-    """Return the flat target of each index.
-
-    Lanes along the axis have no target in common. Where the index is the same for all of a dim (stride 0),
-    the first of its lanes stands for all of them.
-    """
-    indices = arrays.once(indices, axis)
-    targets = indices % shape[axis] * math.prod(shape[axis + 1 :])
-    for dim, extent in enumerate(indices.shape):
-        if dim != axis and extent > 1:
-            along = np.arange(extent).reshape(-1, *(1,) * (indices.ndim - dim - 1))
-            targets += along * math.prod(shape[dim + 1 :])
-    return targets
-
-
-def _in_slices(indices: Array, arguments: Arguments) -> Array:
-    """Return the flat target of each update of the slices that tuples name."""
-    depth, shape = arguments.spec.place, arguments.data.shape
-    size = math.prod(shape[depth:])
-    slices: Array = _by_tuples(indices, shape[:depth])[..., None] * size + np.arange(size)
-    return slices
-
-
-def _in_windows(starts: Array, arguments: Arguments) -> Array:
-    """Return the flat target of each update of a window that begins at a start of its entry in the first dim."""
-    written, shape, axis = arguments.updates.shape, arguments.data.shape, arguments.spec.place
-    targets = np.zeros(written, np.int64)
-    for dim, extent in enumerate(written):
-        along, behind = np.arange(extent), (1,) * (len(written) - dim - 1)
-        if dim == axis:
-            along = (starts[:, None] % shape[axis] + along) % shape[axis]
-            along = along.reshape(-1, *(1,) * (axis - 1), extent, *behind)
-        else:
-            along = along.reshape(-1, *behind)
-        targets += along * math.prod(shape[dim + 1 :])
-    return targets
-
-
-_TARGETS: dict[str, Callable[[Array, Arguments], Array]] = {
-    "axis": lambda indices, arguments: _along_axis(indices, arguments.data.shape, arguments.spec.place),
-    "tuples": _in_slices,
-    "window": _in_windows,
-}
-"""Where updates go, for each way of addressing; indices are int64 in C order."""
 
 
 def _first_pair(targets: Array, cells: int) -> tuple[int, int] | None:

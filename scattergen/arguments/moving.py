@@ -23,7 +23,7 @@ from ..common.record import Record
 from ..errors import IndexOutOfBounds
 from ..operators.dtypes import DTYPES, DType, native
 from ..operators.spec import MAX_RANK, OpSpec
-from . import addressing, arrays, checks, foreign
+from . import addressing, arrays, foreign
 from .arrays import Arguments, Array
 
 Run = Callable[[Arguments], Array]
@@ -148,7 +148,7 @@ def _as_positions(arguments: Arguments) -> Lowered:
     def finish(result: Array, _: Run) -> Array:
         found = result.reshape(-1)
         if few:  # those that stay are asked for: nothing but their places in the table is touched
-            targets = checks.targets(arguments)
+            targets = addressing.targets(arguments).reshape(-1)
             last = np.flatnonzero(found[targets] == numbers.reshape(-1))
             places = targets[last]
         else:

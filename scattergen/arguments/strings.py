@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError
-from . import addressing, checks, foreign
+from . import addressing, foreign
 from .arrays import Arguments, Array
 
 Step = Callable[[Any, Any], Any]
@@ -33,7 +33,7 @@ def combine(arguments: Arguments) -> tuple[Array, Array, np.dtype[Any]]:
     bad = None if arguments.checked else addressing.out_of_bounds(arguments)
     if bad is not None:
         raise bad
-    places, slots = np.unique(checks.targets(arguments), return_inverse=True)
+    places, slots = np.unique(addressing.targets(arguments).reshape(-1), return_inverse=True)
     cells = data.reshape(-1)[places].astype(object).tolist()
     new = updates.reshape(-1).astype(object).tolist()
     step = _with_missing(_STEPS[spec.reduction], data.dtype)

@@ -72,8 +72,8 @@ class Op(Record):
     """``axis``: an index along one dim for every update. ``tuples``: the last dim of `indices` is a partial index.
     ``window``: an index for each entry of the first dim, where a run of positions along another dim begins.
 
-    What hangs on it stands in tables that have a row for each: `PLACES`, those of `shapes.py`, `addressing.py` and
-    `checks.py`.
+    What hangs on it stands in tables that have a row for each: `PLACES`, those of `shapes.py` and
+    `addressing.py`.
     """
     default_opset: int
     """The opset of a spec whose text names none; fixed for ever."""
