@@ -62,35 +62,49 @@ def lower(nest: Nest, item: int, index_item: int, total: int) -> tuple[str, Loop
 
     `item` and `index_item` are the bytes of an element and of an index, `total` the elements of the output.
     """
-    in_items = _in_items(nest, item, index_item)
-    if in_items is None or nest.window:
-        return any_strides(nest), None
-    loops = list(in_items.loops)
-    inner = tuples = outer = _MISSING
-    if loops and loops[-1].out == loops[-1].updates == 1 and loops[-1].indices in (0, 1):
-        inner = loops.pop()
-    if loops and loops[-1].out == 0:
-        tuples = loops.pop()
-    if loops and loops[-1].out > 0:
-        outer = loops.pop()
-    depth = len(nest.components)
-    if loops or (depth > 1 and in_items.component_step != 1):
-        return any_strides(nest), None
-    reaches = [(component.size - 1) * component.stride for component in in_items.components]
-    if outer is not _MISSING and (min([0, *reaches]) < 0 or sum(reaches) + inner.extent > outer.out):
-        return any_strides(nest), None  # targets of two outer steps may interleave: they are no blocks of the output
-    found = Loops(outer, tuples, inner, in_items.components, total)
-    in_rows = tuples.extent == 1 or tuples.indices == depth
-    packed = in_rows and (tuples.extent == 1 or tuples.updates == 1)
-    if inner is not _MISSING and inner.indices == 0:
-        return "slices", found
-    if inner is not _MISSING and depth == 1:
-        return "lanes", found
-    if inner is _MISSING and outer is _MISSING and in_rows:
-        return ("elements", found) if sum(map(abs, reaches)) < _ELEMENTS_REACH else (any_strides(nest), None)
-    if inner is _MISSING and depth == 1 and packed and in_items.components[0].stride == 1:
-        return "rows", found
-    return any_strides(nest), None
+    found = _three_loops(nest, item, index_item, total)
+    form = None if found is None else _form(found)
+    return (any_strides(nest), None) if form is None else (form, found)
+
+
+def _three_loops(nest: Nest, item: int, index_item: int, total: int) -> Loops | None:
+    """Return the outer, the tuples and the inner loop of a nest, None where these are not all that it has."""
+    in_items = None if nest.window else _in_items(nest, item, index_item)
+    if in_items is None:
+        return None
+    left, components = list(in_items.loops), in_items.components
+    inner = _taken(left, lambda loop: loop.out == loop.updates == 1 and loop.indices in (0, 1))
+    tuples = _taken(left, lambda loop: loop.out == 0)
+    outer = _taken(left, lambda loop: loop.out > 0)
+    apart = len(components) > 1 and in_items.component_step != 1
+    reaches = _reaches(components)
+    # Where targets of two outer steps may interleave, the steps are no blocks of the output.
+    interleaved = outer is not _MISSING and (min([0, *reaches]) < 0 or sum(reaches) + inner.extent > outer.out)
+    return None if left or apart or interleaved else Loops(outer, tuples, inner, components, total)
+
+
+def _taken(left: list[Loop], wanted: Callable[[Loop], bool]) -> Loop:
+    """Take the innermost of the loops that are left if it is wanted."""
+    return left.pop() if left and wanted(left[-1]) else _MISSING
+
+
+def _reaches(components: tuple[Component, ...]) -> list[int]:
+    """Return how far from the first target of a step, in elements, each component may lead."""
+    return [(component.size - 1) * component.stride for component in components]
+
+
+def _form(loops: Loops) -> str | None:
+    """Return the form that takes these loops, None where only one for any strides does."""
+    outer, tuples, inner, components, _ = loops
+    depth, one_tuple = len(components), tuples.extent == 1
+    if inner is not _MISSING:
+        return "slices" if not inner.indices else "lanes" if depth == 1 else None
+    if not (one_tuple or tuples.indices == depth):  # tuples do not lie side by side
+        return None
+    if outer is _MISSING:
+        return "elements" if sum(map(abs, _reaches(components))) < _ELEMENTS_REACH else None
+    side_by_side = depth == 1 and components[0].stride == 1 and (one_tuple or tuples.updates == 1)
+    return "rows" if side_by_side else None
 
 
 def any_strides(nest: Nest) -> str:
