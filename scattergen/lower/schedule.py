@@ -1,7 +1,8 @@
 """Form → schedule: which kernel of a form serves a call, on how many threads, in tiles of what size.
 
-One pure function, `choose`, of the call's loops and of what the machine has; nothing here knows of
-arrays or C. Every schedule of a form gives the same bits; they differ in what they cost.
+Two pure functions of a call's loops and of what the machine has: `choose` for forms that know their loops,
+`of_nest` for those that take any strides. Nothing here knows of arrays or C. Every schedule of a form gives the
+same bits; they differ in what they cost.
 """
 
 from __future__ import annotations
@@ -15,66 +16,77 @@ from .layout import BLOCK, LAYOUTS, MOST_THREADS, Numbers, Values
 from .loops import Nest
 from .lower import NEST_VALUES, VALUES, Loops
 
-LEAST_TILED_COLUMNS = 64
-"""Columns that an array has at least for tiles to pay."""
+# All forms
 
-NEAR_TILES_PAY = 2
-"""Part of the axis, as a divisor, that a column's updates have to be as many as for tiles to pay: each tile copies all
-rows of the axis twice."""
-
-FAR_TILES_PAY = 8
-"""That of an output that is far away, where tiles save more."""
-
-TILES_IN_PLACE = 4
-"""How many times as many updates it takes where the kernel copies no `data` to the output: then tiles alone copy it."""
-
-PIECE = 256
-"""Bytes of a tile's row at least: pieces of `indices` and `updates` begin and end within lines, which the next tile
-fetches again, and rows of a tile that are no whole lines are slow to write."""
-
-WIDEST_PIECE = 1024
-"""Bytes of a tile's row at most: what is walked in longer ones leaves the first-level cache."""
-
-FAR = 8
-"""Second-level caches beyond which the elements of an output or a tile are far away."""
-
-WIDE_ROWS_PAY = 4
-"""Part of a row, as a divisor, that its updates have to be as many as to pay for converting all of it to floats."""
-
-INVERSE_PAYS = 256
-"""Bytes of a row from which writing every row once pays for looking at each."""
-
-INVERSE_ROWS = 8
-"""Rows of the output for each tuple up to which looking at every row pays."""
-
-BUCKETS_PAY = 8
-"""Second-level caches that the output has to fill for dealing single elements out to a few threads."""
-
-BUCKETS_THREADS = 4
-"""Threads from which dealing single elements out pays for an output of any size."""
-
-OWNERS_PAY = 8 << 20
-"""Bytes of updates from which dealing slices out pays for the waiting between rounds."""
+THREAD_PAYS = 256 << 10
+"""One more thread pays for each so many bytes of traffic: to move these takes some 20 µs, to wake it about 2, and on a
+busy machine it may come late."""
 
 STREAM_PAYS = 4
-"""Part of the last cache that an output has to be larger than, as a divisor, to be written past the caches."""
+"""An output larger than the last cache / STREAM_PAYS is written past the caches."""
+
+SCRATCH = 8 << 20
+"""The most bytes of scratch of tiles and of `inverse`, for all threads of a call together."""
 
 LINE = 64
 """Bytes of a cache line."""
 
+# lanes: whether in tiles, and of what width
+
+PIECE = 256
+"""The least bytes of a tile's row, where the array has as many. Pieces of `indices` and `updates` begin and end within
+lines, which the next tile fetches again, and rows of a tile that are no whole lines are slow to write."""
+
+WIDEST_PIECE = 1024
+"""The most bytes of a tile's row: a walk through longer ones leaves the first-level cache."""
+
+LEAST_TILED_COLUMNS = 64
+"""Tiles pay where the array has at least so many columns."""
+
+NEAR_TILES_PAY = 2
+"""Tiles pay where a column has at least axis / NEAR_TILES_PAY updates: each tile copies all rows of the axis twice."""
+
+FAR_TILES_PAY = 8
+"""The same for an output that is far away (`FAR`), where tiles save more."""
+
+TILES_IN_PLACE = 4
+"""Tiles need so many times as many updates where the kernel copies no `data` to the output: they alone copy it then."""
+
+FAR = 8
+"""What is larger than so many second-level caches is far away: such an output is worth tiles, such a tile is not."""
+
+# rows: whether by way of floats
+
+WIDE_ROWS_PAY = 4
+"""To convert a row of halves to floats pays where it has at least axis / WIDE_ROWS_PAY updates."""
+
+# elements: whether dealt out to threads (`buckets`)
+
+BUCKETS_PAY = 8
+"""To deal single elements out pays where the output fills more than so many second-level caches ..."""
+
+BUCKETS_THREADS = 4
+"""... or on at least so many threads, whatever the size of the output."""
+
+# slices: whether each row of the output is written once (`inverse`), or tuples are dealt out to threads (`owners`)
+
+INVERSE_PAYS = 256
+"""To write each row once pays where a row has at least so many bytes ..."""
+
+INVERSE_ROWS = 8
+"""... and where there are at most so many rows for each tuple: all of them are looked at."""
+
+OWNERS_PAY = 8 << 20
+"""To deal slices out pays for at least so many bytes of updates: threads wait for each other between rounds."""
+
+# Forms that take any strides
+
 ARRAYS = 3
-"""The arrays of which a step touches a line: output, indices and updates."""
-
-SCRATCH = 8 << 20
-"""Bytes of scratch that a call may take, unless it says so in its own form."""
-
-THREAD_PAYS = 256 << 10
-"""Bytes of traffic that pay for one more thread: moving these takes some 20 µs, waking it about 2, and on a busy
-machine it may come late."""
+"""The arrays of which each step touches a line: output, indices and updates."""
 
 COPY_PAYS = 1 << 20
-"""Bytes of traffic that pay for one more thread where runs are copied and nothing is looked for: threads share what the
-memory can do, and to wait for one that a busy machine starts late costs more than it saves."""
+"""THREAD_PAYS of windows, where runs are copied and nothing is looked for: threads share what the memory can do, and to
+wait for one that a busy machine starts late costs more than it saves."""
 
 
 class Machine(Record):
@@ -86,6 +98,14 @@ class Machine(Record):
     """Bytes of the second-level cache of one core."""
     l3: int
     """Bytes of the last cache, shared by the cores."""
+
+    def threads_for(self, traffic: int, pays: int, shares: int) -> int:
+        """Return how many threads pay: one for each `pays` bytes of traffic, at most one for each of `shares`."""
+        return max(1, min(self.threads, shares, traffic // pays))
+
+    def streams(self, size: int) -> bool:
+        """Return whether an output of `size` bytes is too large for the caches to keep for whoever reads it next."""
+        return size > self.l3 // STREAM_PAYS
 
 
 class Work(Record):
@@ -113,11 +133,7 @@ class Work(Record):
 
     def threads(self, machine: Machine, shares: int) -> int:
         """Return how many threads pay, where the work falls into `shares` that can go to different ones."""
-        return max(1, min(machine.threads, shares, self.traffic // THREAD_PAYS))
-
-    def streamed(self, machine: Machine) -> bool:
-        """Return whether the output is so large that the caches do not keep it for whoever reads it next."""
-        return self.loops.total * self.element.size > machine.l3 // STREAM_PAYS
+        return machine.threads_for(self.traffic, THREAD_PAYS, shares)
 
     @property
     def widens(self) -> bool:
@@ -129,6 +145,16 @@ class Work(Record):
         """Bytes of an element in a form that works on a copy."""
         return 4 if self.widens else self.element.size
 
+    @property
+    def line(self) -> int:
+        """Elements of a cache line, 1 at least."""
+        return max(1, LINE // self.element.size)
+
+    @property
+    def column(self) -> int:
+        """Bytes of a column of a tile, which has all rows of the axis; the axis of empty data has size 0."""
+        return max(1, self.loops.components[0].size) * self.wide_size
+
 
 class Choice(Record):
     """The form of the kernel, what it finds in `layout`, and its threads."""
@@ -139,12 +165,12 @@ class Choice(Record):
 
 
 def choose(form: str, work: Work, machine: Machine) -> Choice:
-    """Return the schedule of a call that lowers to `form` (any but strided, which has one)."""
+    """Return the schedule of a call that lowers to `form`: rows, lanes, elements or slices."""
     return _CHOICES[form](work, machine)
 
 
 def of_nest(form: str, nest: Nest, item: int, total_bytes: int, fresh: bool, machine: Machine) -> Choice:
-    """Return the schedule of a call whose form takes any strides: there is one, on as many threads as pay.
+    """Return the schedule of a call whose form takes any strides: strided, windows or rings.
 
     `item` are the bytes of an element, `total_bytes` those of the output.
     """
@@ -153,12 +179,11 @@ def of_nest(form: str, nest: Nest, item: int, total_bytes: int, fresh: bool, mac
     steps = math.prod(loop.extent for loop in nest.loops) * (nest.window.extent if nest.window else 1)
     written = steps * item + (total_bytes if fresh else 0)
     if nest.window:
-        threads = min(machine.threads, steps, 2 * written // COPY_PAYS)
-        return _choice(form, max(1, threads), values, STREAMED=written > machine.l3 // STREAM_PAYS)
+        threads = machine.threads_for(2 * written, COPY_PAYS, steps)
+        return _choice(form, threads, values, STREAMED=machine.streams(written))
     shared = _shared_loop(nest, machine.threads)
-    shares = nest.loops[shared].extent if shared >= 0 else 1
-    threads = min(machine.threads, shares, 2 * written // THREAD_PAYS)
-    return _choice(form, max(1, threads), values, SHARED=shared)
+    threads = machine.threads_for(2 * written, THREAD_PAYS, nest.loops[shared].extent if shared >= 0 else 1)
+    return _choice(form, threads, values, SHARED=shared)
 
 
 def _choice(form: str, threads: int, values: Values, **more: int) -> Choice:
@@ -200,31 +225,42 @@ def _rows(work: Work, machine: Machine) -> Choice:
 
 
 def _lanes(work: Work, machine: Machine) -> Choice:
-    """Choose tiles where they save a second trip to memory.
+    """Choose tiles where they pay; without them a thread walks as many columns at a time as a block holds."""
+    loops, values = work.loops, VALUES["lanes"](work.loops)
+    inner, outer = loops.inner.extent, loops.outer.extent
+    threads = work.threads(machine, max(outer, inner // work.line))
+    widest = min(BLOCK, inner if outer >= threads else _round_up(-(-inner // threads), work.line))
+    width = _tile_width(work, machine, widest)
+    if _tiles_pay(work, machine, threads, width):
+        streamed = machine.streams(loops.total * work.element.size)
+        return _choice("tiles", threads, values, WIDTH=width, STREAMED=streamed)
+    return _choice("lanes", threads, values, WIDTH=widest)
+
+
+def _tile_width(work: Work, machine: Machine, widest: int) -> int:
+    """Return the columns of a tile, at most `widest`, that fills a quarter of the second-level cache if it may."""
+    size, inner = work.element.size, work.loops.inner.extent
+    width = min(widest, max(PIECE // size, min(WIDEST_PIECE // size, machine.l2 // 4 // work.column)))
+    return min(widest, _round_up(-(-inner // -(-inner // width)), work.line))  # all tiles alike
+
+
+def _tiles_pay(work: Work, machine: Machine, threads: int, width: int) -> bool:
+    """Return whether tiles of `width` columns, one for each thread at a time, save a second trip to memory.
 
     Without tiles `data` is copied first and its elements are met again, at random, when the updates are
     applied; a tile of a few columns stays near in between. It copies all rows of the axis twice, so that
     enough of them must be needed: more where the output is near as it is. Narrow rows of such an output
     are better walked whole.
     """
-    loops, size, axis = work.loops, work.element.size, work.loops.components[0].size
-    inner, outer, stride = loops.inner.extent, loops.outer.extent, loops.components[0].stride
-    line = max(1, LINE // size)
-    threads = work.threads(machine, max(outer, inner // line))
-    widest = min(BLOCK, inner if outer >= threads else _round_up(-(-inner // threads), line))
-    column = max(1, axis) * work.wide_size  # the axis of empty data has size 0
-    near = min(machine.l2 // 4 // column, WIDEST_PIECE // size)
-    width = min(widest, max(PIECE // size, near))
-    width = min(widest, _round_up(-(-inner // -(-inner // width)), line))  # all tiles alike
-    apart = 1 if stride % line == 0 else 2  # rows that are no whole lines cost more to copy
+    columns, size, axis = work.loops.inner.extent, work.element.size, work.loops.components[0]
+    output = axis.size * axis.stride * size
+    spills, is_far = output > machine.l2, output > FAR * machine.l2
+    wide = columns >= LEAST_TILED_COLUMNS and (is_far or columns * size > WIDEST_PIECE)
+    enough = axis.size * (1 if work.fresh else TILES_IN_PLACE)
+    needed = work.loops.tuples.extent * (FAR_TILES_PAY if is_far else NEAR_TILES_PAY) >= enough
+    apart = 1 if axis.stride % work.line == 0 else 2  # rows that are no whole lines cost more to copy
     room = min(FAR * machine.l2 // apart, min(SCRATCH, machine.l3 // 2) // threads)
-    spills, is_far = axis * stride * size > machine.l2, axis * stride * size > FAR * machine.l2
-    wide = inner >= LEAST_TILED_COLUMNS and (is_far or inner * size > WIDEST_PIECE)
-    enough = axis * (1 if work.fresh else TILES_IN_PLACE)
-    pays = loops.tuples.extent * (FAR_TILES_PAY if is_far else NEAR_TILES_PAY) >= enough
-    if spills and wide and pays and width * column <= room:
-        return _choice("tiles", threads, VALUES["lanes"](loops), WIDTH=width, STREAMED=work.streamed(machine))
-    return _choice("lanes", threads, VALUES["lanes"](loops), WIDTH=widest)
+    return spills and wide and needed and width * work.column <= room
 
 
 def _elements(work: Work, machine: Machine) -> Choice:
