@@ -1,13 +1,13 @@
 """scattergen: a compiler for the ONNX scatter operators.
 
-The pipeline, a room a stage, in which the module named for the stage comes first::
+The pipeline, a room a stage, and the module of each to start at::
 
-arguments/   what a caller passes     → arrays that fit the operator, and their OpSpec (operators/)
-lower/       OpSpec, shapes, strides  → loop nest, form, layout and KernelSpec; by sizes, its schedule
-render.py    KernelSpec               → C text
-compiler/    C text                   → library, kept by cache/
-load/        library                  → callable; also out of a folder of aot/, without the two above
-call/        call                     → result: all of the above once for a signature, then from memory
+arguments/  arrays.py    what a caller passes     → arrays that fit the operator, and their OpSpec (operators/spec.py)
+lower/      loops.py     OpSpec, shapes, strides  → loop nest, form, layout and KernelSpec; by sizes, its schedule
+render.py                KernelSpec               → C text
+compiler/   build.py     C text                   → library, kept by cache/
+load/       supply.py    library                  → callable; also out of a folder of aot/, without the two above
+call/       dispatch.py  call                     → result: all of the above once for a signature, then from memory
 
 Before it stand api.py, tensor.py, jit.py, grad/, graph/, at/, onnx/ and cli/; below it common/ and errors.py.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,14 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if len(parts) > 1 and parts[-1] in FRONTS else parts)
 
 
+def guide() -> list[tuple[list[str], str]]:
+    """Return the rooms of each row of CONTRIBUTING.md's table, as HOUSE has them, and the module to start at."""
+    text = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.partition("| room | start at |")[2].partition("\n\n")[0].splitlines()[2:]
+    rows = [[re.findall(r"`([\w./]+)`", cell) for cell in row.split("|")[1:3]] for row in table]
+    return [([room.removesuffix("/").removesuffix(".py") for room in rooms], "".join(start)) for rooms, start in rows]
+
+
 def sources() -> list[Path]:
     return sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] != "templates")
 
@@ -106,6 +115,12 @@ def test_a_module_imports_only_from_what_stands_before_it(path: Path) -> None:
 def test_every_module_of_the_house_is_there() -> None:
     there = {name_of(path) for path in sources()} - {*FRONTS}
     assert there == {*ORDER, *(room for room, modules in HOUSE.items() if modules)}
+
+
+def test_the_guide_has_the_rooms_in_order_and_where_to_start() -> None:
+    assert [room for rooms, _ in guide() for room in rooms] == [*HOUSE]
+    for rooms, start in guide():
+        assert not start or any((PACKAGE / folder / start).is_file() for folder in ("", *rooms)), start
 
 
 @pytest.mark.parametrize("path", sources(), ids=name_of)
