@@ -13,7 +13,7 @@ from bits import difference
 
 import scattergen
 from scattergen.arguments import packing
-from scattergen.arguments.arrays import compact
+from scattergen.arguments.memory import compact
 from scattergen.operators import reference
 
 Array: TypeAlias = "np.ndarray[Any, Any]"

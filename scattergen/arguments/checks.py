@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import DuplicateTargets, ShapeError, SpecError
 from ..operators import bounds
 from ..operators.ops import OPS
-from . import arrays, targets
+from . import arrays, memory, targets
 from .arrays import Arguments, Array
 
 DUPLICATES = ("allow", "refuse")
@@ -74,7 +74,7 @@ def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:
     if duplicates == "allow" or not arguments.updates.size:
         return
     spec, shape = arguments.spec, arguments.data.shape
-    indices = arrays.compact(arguments.indices, np.dtype(np.int64))
+    indices = memory.compact(arguments.indices, np.dtype(np.int64))
     axis = spec.place if spec.op.addressing == "axis" else None
     sizes = addressed(indices, shape, axis)
     bad = bounds.find_out_of_bounds(indices, sizes, str(spec.op))
@@ -83,7 +83,7 @@ def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:
     if axis is None:  # slices meet where their tuples are alike
         named, numbers = sizes, targets.by_tuples(indices, sizes)
     else:  # lanes do not meet: the first of those that are alike stands for all of them
-        named, numbers = shape, targets.along_axis(arrays.once(indices, axis), shape, axis)
+        named, numbers = shape, targets.along_axis(memory.unrepeated(indices, axis), shape, axis)
     pair = _first_pair(numbers.reshape(-1), math.prod(named))
     if pair is None:
         return

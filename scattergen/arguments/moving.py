@@ -23,7 +23,7 @@ from ..common.record import Record
 from ..errors import IndexOutOfBounds
 from ..operators.dtypes import DTYPES, DType, native
 from ..operators.spec import MAX_RANK, OpSpec
-from . import addressing, arrays, foreign
+from . import addressing, foreign, memory
 from .arrays import Arguments, Array
 
 Run = Callable[[Arguments], Array]
@@ -94,7 +94,7 @@ def _as_words(arguments: Arguments) -> Lowered:
     dtype = _moved_type(arguments)
     updates = arguments.updates
     if updates.dtype != dtype:
-        updates = arrays.compact(updates, dtype)
+        updates = memory.compact(updates, dtype)
         copies.append(f"updates: as {dtype}")
     direct = data.dtype == dtype and (target is None or target.dtype == dtype)
     if not direct:
@@ -162,7 +162,7 @@ def _as_positions(arguments: Arguments) -> Lowered:
 
 def _taken(array: Array, positions: Array) -> Array:
     """Return a copy of the elements at flat positions; what is repeated by a stride of 0 is not written out."""
-    once = arrays.once(array)
+    once = memory.unrepeated(array)
     if once.shape != array.shape:
         numbers = np.arange(once.size).reshape(once.shape)
         positions = np.broadcast_to(numbers, array.shape).reshape(-1)[positions]
@@ -176,7 +176,7 @@ def _write(arguments: Arguments, places: Array, values: Array, dtype: np.dtype[A
     if out is None:
         target = data.astype(dtype)
     else:
-        target, in_place = out, arrays.same_memory(out, data)
+        target, in_place = out, memory.same_memory(out, data)
         if dtype.kind in "US":
             _refuse_cut(out, None if in_place else data, places, values, str(arguments.spec.op))
         if not in_place:

@@ -23,7 +23,8 @@ from functools import lru_cache
 from ..lower import lower
 from ..operators.spec import OpSpec
 from .addressing import Extents, Numbers, canonical_nest
-from .arrays import Arguments, Array, compact
+from .arrays import Arguments, Array
+from .memory import compact
 
 LEAST_UPDATES = 16384
 """Below this a call's own cost hides the difference."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import arrays, repeats
+from ..arguments import arrays, memory, repeats
 from ..arguments.arrays import Arguments, Array
 from ..call import dispatch
 from ..call.plan import MOST_PLANS
@@ -188,7 +188,7 @@ def _target(idiom: Idiom, a: Any) -> Array:
         raise ShapeError(f"at.{idiom.name}: a is read-only")
     if type(a) is not _ndarray and type(a) is not np.memmap:
         raise NotCovered(f"a is a {type(a).__name__}")
-    if arrays.elements_meet(a):
+    if memory.elements_meet(a):
         raise NotCovered("a has elements that share memory")
     return np.asarray(a)
 
@@ -219,5 +219,5 @@ def misfit(name: str, given: Sequence[int], wanted: Sequence[int]) -> ShapeError
 def _arguments(idiom: Idiom, op: Op, place: int, a: Array, indices: Array, updates: Array) -> Arguments:
     spec = arrays.spec_of(op, a.dtype, indices.dtype, a.ndim, place, idiom.reduction, op.default_opset)
     copies = [] if a.dtype.isnative else ["out: foreign byte order"]
-    indices = arrays.readable(indices, "indices", a, copies)
-    return Arguments(spec, a, indices, arrays.readable(updates, "updates", a, copies), a, copies)
+    indices = memory.readable(indices, "indices", a, copies)
+    return Arguments(spec, a, indices, memory.readable(updates, "updates", a, copies), a, copies)

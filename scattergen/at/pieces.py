@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ..arguments import arrays
+from ..arguments import memory
 from ..arguments.arrays import Array
 from ..errors import IndexOutOfBounds
 from ..operators import bounds
@@ -24,7 +24,7 @@ def pay(selection: Selection, updates: Array) -> bool:
     batch, view = selection.batch, selection.view
     if math.prod(batch) < 2 * PIECE or batch[0] == 1 or not view.dtype.isnative or not selection.packs:
         return False
-    return not any(arrays.share_memory(one, view) for one in (*selection.components, updates))
+    return not any(memory.share_memory(one, view) for one in (*selection.components, updates))
 
 
 def cut(selection: Selection, updates: Array, name: str) -> Iterator[tuple[Selection, Array]]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments.arrays import Arguments, Array, once
+from ..arguments.arrays import Arguments, Array
+from ..arguments.memory import unrepeated
 from ..load import loader
 from ..load.loader import NULL
 from .casting import Convert, casts_in_silence
@@ -53,7 +54,7 @@ def updating(
     read, dtype = _read(arguments.indices, indices), a.dtype
     if read is None:
         return None
-    updates = once(arguments.updates)
+    updates = unrepeated(arguments.updates)
     if kind is None and (b.size == 1) != (updates.size == 1):
         return None  # it was written out
     spread = _spreading(convert, updates.shape) if updates.size > 1 and kind is not None else convert

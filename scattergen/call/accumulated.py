@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import arrays, checks
+from ..arguments import arrays, checks, memory
 from ..arguments.arrays import Arguments, Array
 from ..errors import DTypeError, IndexOutOfBounds, SpecError
 from ..operators.dtypes import DTYPES
@@ -75,7 +75,7 @@ def execute(arguments: Arguments, threads: int | None) -> Array:
     for block in _blocks(data.shape, _outer_dims(arguments), _room(threads)):
         if direct_out and block and room is None and not arguments.checked and _is_out_of_bounds(arguments):
             raise dispatch.out_of_bounds(arguments)  # of one piece, `out` is written when all has gone well
-        before = arrays.plain(data[block])
+        before = memory.plain(data[block])
         if room is None:  # the first piece is the largest
             room = np.empty(before.size, np.float32)
         wide = room[: before.size].reshape(before.shape)
@@ -103,7 +103,7 @@ def apply_to(wide: Array, arguments: Arguments, threads: int | None) -> None:
     dims, most = indices.ndim - 1 if tuples else spec.place + 1, _room(threads)
     room = np.empty(min(updates.size, max(most, math.prod(updates.shape[dims:]))), np.float32)
     for block in _blocks(updates.shape, dims, most):
-        chunk = arrays.plain(updates[block])
+        chunk = memory.plain(updates[block])
         floats = room[: chunk.size].reshape(chunk.shape)
         direct.widen(chunk, floats, 1)
         target = wide if tuples else wide[block[: spec.place]]  # a chunk of outer steps has those of the output
@@ -150,13 +150,13 @@ def _outer_dims(arguments: Arguments) -> int:
 def _is_out_of_bounds(arguments: Arguments) -> bool:
     """Whether a call along an axis, which alone has pieces, has an index out of bounds."""
     indices, size = arguments.indices, arguments.data.shape[arguments.spec.place]
-    once = arrays.once(indices)
+    once = memory.unrepeated(indices)
     return bool(once.min() < -size or once.max() >= size)
 
 
 def _apart(data: Array, out: Array) -> bool:
     """Whether a piece of `out` may be written while other pieces of `data` are still to be read."""
-    return arrays.same_memory(out, data) or not arrays.share_memory(out, data)
+    return memory.same_memory(out, data) or not memory.share_memory(out, data)
 
 
 def _room(threads: int | None) -> int:

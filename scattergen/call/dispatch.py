@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import addressing, arrays, packing, repeats
+from ..arguments import addressing, arrays, memory, packing, repeats
 from ..arguments.arrays import Arguments, Array
 from ..errors import IndexOutOfBounds, SpecError
 from ..load import caller, loader, supply
@@ -140,7 +140,7 @@ def _without_updates(arguments: Arguments) -> Array:
     if error is not None:
         raise error
     out = unwritten(arguments.data) if arguments.out is None else arguments.out
-    if not arrays.same_memory(out, arguments.data):
+    if not memory.same_memory(out, arguments.data):
         np.copyto(out, arguments.data)
     return out
 
@@ -161,7 +161,7 @@ def target_of(arguments: Arguments) -> tuple[Array, bool]:
     data, out = arguments.data, arguments.out
     if out is None or not out.dtype.isnative:
         return unwritten(data), False
-    return out, arrays.same_memory(out, data)
+    return out, memory.same_memory(out, data)
 
 
 def same_memory_order(data: Array, target: Array, out: Array | None) -> bool:
@@ -173,7 +173,7 @@ def same_memory_order(data: Array, target: Array, out: Array | None) -> bool:
         data.strides == target.strides
         and data.dtype == target.dtype
         and data.flags.aligned
-        and (target is not out or (target.flags.forc and not arrays.share_memory(data, target)))
+        and (target is not out or (target.flags.forc and not memory.share_memory(data, target)))
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..arguments import arrays
+from ..arguments import memory
 from ..arguments.addressing import Extents, canonical_nest
 from ..arguments.arrays import Arguments, Array
 from ..common import config, machine
@@ -65,7 +65,7 @@ def plan(
     `elements` is for a call that a baseline kernel may answer: how many it counts for (`supply.ready`).
     """
     indices, updates, most = arguments.indices, arguments.updates, threads.most(most_threads)
-    aligned = indices.flags.aligned and all(map(arrays.aligned, (target, arguments.data, updates)))
+    aligned = indices.flags.aligned and all(map(memory.aligned, (target, arguments.data, updates)))
     signature = (
         arguments.spec, target.shape, target.strides, indices.shape, indices.strides, updates.shape, updates.strides,
         arguments.unique, aligned, fresh, most,

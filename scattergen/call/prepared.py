@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import arrays
+from ..arguments import arrays, memory
 from ..arguments.arrays import Array
 from ..arguments.checks import addressed
 from ..errors import ShapeError
@@ -66,7 +66,7 @@ class Prepared:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Kernels are found again in the process, and by the object, that comes to have the plan.
-        lean = arrays.once(self._indices)
+        lean = memory.unrepeated(self._indices)
         rest = (self._op, self._opset, self._axis, self._reduction)
         return _again, (lean, self._indices.shape, *rest, self._shape, self._threads, self._unique)
 
@@ -209,7 +209,7 @@ def _refuse_misfits(
 
 def _private(indices: Array, axis: int | None) -> Array:
     """Return a packed copy; dims off the axis along which indices repeat have stride 0."""
-    copy = arrays.compact(indices, indices.dtype.newbyteorder("="))
+    copy = memory.compact(indices, indices.dtype.newbyteorder("="))
     if axis is None:
         return copy
     lean = copy
@@ -224,7 +224,7 @@ def _private(indices: Array, axis: int | None) -> Array:
 def _lean(indices: Array, sizes: tuple[int, ...]) -> Array:
     """Return checked indices, none of them negative, in the least type that holds them."""
     narrow = all(size <= _MOST_NARROW for size in sizes)
-    once = arrays.once(indices)
+    once = memory.unrepeated(indices)
     size = np.array(sizes, np.int64) if len(sizes) != 1 else np.int64(sizes[0])
     wrapped = np.where(once < 0, once + size, once).astype(np.int32 if narrow else np.int64)
     return _unwritable(wrapped, indices.shape)

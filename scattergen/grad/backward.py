@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import addressing, arrays, repeats
+from ..arguments import addressing, memory, repeats
 from ..arguments.addressing import Extents, Numbers
 from ..arguments.arrays import Arguments, Array
 from ..call import direct, dispatch
@@ -172,4 +172,4 @@ def _readable(indices: Array, in_tuples: bool) -> Array:
     apart = in_tuples and indices.shape[-1] > 1 and indices.strides[-1] != item
     if indices.flags.aligned and not apart and not any(stride % item for stride in indices.strides):
         return indices
-    return np.array(indices, order="C") if apart else arrays.compact(indices)
+    return np.array(indices, order="C") if apart else memory.compact(indices)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import addressing, arrays
+from ..arguments import addressing, arrays, memory
 from ..arguments.arrays import Arguments, Array
 from ..call import direct, dispatch
 from ..call.calls import arguments_of
@@ -132,7 +132,7 @@ def _gradients(arguments: Arguments, grad: Array, result: Array | None, threads:
 
     inputs = _Inputs(
         walk=Walk(arguments, threads),
-        grad=_wide(grad, threads) if counts else arrays.plain(grad),
+        grad=_wide(grad, threads) if counts else memory.plain(grad),
         data=read(arguments.data),
         updates=read(arguments.updates),
         result=None if result is None else read(result),
@@ -149,7 +149,7 @@ def _gradients(arguments: Arguments, grad: Array, result: Array | None, threads:
 
 
 def _wide(array: Array, threads: int | None) -> Array:
-    array = arrays.plain(array)
+    array = memory.plain(array)
     if dtypes.of_numpy(array.dtype, "grad").kind != "half":
         return array
     wide = np.empty(array.shape, np.float32)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import arrays
+from ..arguments import arrays, memory
 from ..arguments.arrays import Array
 from ..call import accumulated, direct
 from ..common.record import Record
@@ -83,7 +83,7 @@ def reduced_into(data: Any, dim: Any, index: Any, src: Any, name: str, include_s
     else:
         out = _checked(out, data.shape, given)
         given = given.apart(out)
-        np.copyto(out, arrays.apart(data, out, "data", []))
+        np.copyto(out, memory.apart(data, out, "data", []))
         work = _plain(out)
     if not include_self:
         _start_afresh(work, given, name, how)

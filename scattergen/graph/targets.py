@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..arguments import holders
-from ..arguments.arrays import Array, once, share_memory
+from ..arguments.arrays import Array
+from ..arguments.memory import share_memory, unrepeated
 from ..common.record import Record
 from ..errors import DTypeError, IndexOutOfBounds, ShapeError
 from ..operators import dtypes
@@ -32,7 +33,7 @@ class Rows(Record):
     @property
     def once(self) -> Array:
         """The index with size 1 along dims off `dim` where it repeats: as many targets, named once."""
-        return once(self.targets, self.dim)
+        return unrepeated(self.targets, self.dim)
 
     def shape(self, size: int) -> tuple[int, ...]:
         """Return the shape of `src` with `size` targets along `dim`."""
