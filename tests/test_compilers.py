@@ -17,7 +17,7 @@ from kernel_calls import Wanted
 
 from scattergen.common import paths
 from scattergen.common.config import Settings
-from scattergen.compiler import toolchain, trials
+from scattergen.compiler import flag_sets, toolchain
 from scattergen.compiler.toolchain import Compiler
 from scattergen.errors import CompileError
 from scattergen.load import loader
@@ -76,11 +76,11 @@ def flags(compiler: Compiler, tmp_path_factory: pytest.TempPathFactory) -> tuple
     """Return the product's flags, those of them that the compiler takes."""
     folder = tmp_path_factory.mktemp("flags")
     (folder / "nothing.c").write_text(PARALLEL)
-    outcome = trials.compile_first(
+    outcome = flag_sets.compile_first(
         compiler,
         folder / "nothing.c",
         folder / "nothing.so",
-        trials.kernel_flags(Settings(), {}),
+        flag_sets.kernel_flags(Settings(), {}),
         spec="nothing",
         timeout=300,
         scratch=folder,

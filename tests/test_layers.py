@@ -21,7 +21,7 @@ HOUSE = {
     "operators": "dtypes ops near spec bounds shapes reference",
     "lower": "layout kernel loops lower schedule standard",
     "render": "",
-    "compiler": "toolchain platforms trials single_flight request build",
+    "compiler": "toolchain platforms flag_sets single_flight request build",
     "load": "_abi loader caller manifest prebuilt supply",
     "arguments": "holders memory foreign arrays targets addressing packing repeats checks strings moving",
     "call": "threads plan fast dispatch direct accumulated calls explained prepared bound compiled",

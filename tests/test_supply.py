@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scattergen.common.config import Settings
-from scattergen.compiler import toolchain, trials
+from scattergen.compiler import flag_sets, toolchain
 from scattergen.errors import CompilerNotFound
 
 START = """
@@ -210,9 +210,9 @@ def test_the_store_tells_one_from_the_other(folder: Path) -> None:
 
 def test_a_flag_of_the_users_does_not_slow_the_baseline_kernel_down(folder: Path) -> None:
     chosen = Settings(cflags="-O2 -g")
-    for flags in trials.kernel_flags(chosen, {}, optimize=False):
+    for flags in flag_sets.kernel_flags(chosen, {}, optimize=False):
         assert flags[-1] == "-O0" and "-fopenmp" not in flags and "-march=native" not in flags
-    assert all(flags[-2:] == ("-O2", "-g") for flags in trials.kernel_flags(chosen, {}))
+    assert all(flags[-2:] == ("-O2", "-g") for flags in flag_sets.kernel_flags(chosen, {}))
 
 
 def test_threads_that_come_first_together_all_get_right_results(folder: Path) -> None:

@@ -20,7 +20,7 @@ import pytest
 
 from scattergen.common import paths
 from scattergen.common.config import Settings
-from scattergen.compiler import toolchain, trials
+from scattergen.compiler import flag_sets, toolchain
 from scattergen.errors import CompileError, CompilerNotFound, SettingError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -339,7 +339,7 @@ def wait_for(path: Path) -> None:
 @pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
 def test_there_are_flags_to_try_whatever_a_compiler_refuses(cpu: str, optimize: bool) -> None:
     known = {"native": False, "openmp": False, "bare": False}
-    (only,) = trials.kernel_flags(Settings(cpu=cpu), known, optimize=optimize)
+    (only,) = flag_sets.kernel_flags(Settings(cpu=cpu), known, optimize=optimize)
     assert "-fopenmp" not in only and "-nostdlib" not in only and "-march=native" not in only
     assert ("-march=x86-64-v3" in only) == (cpu == "x86-64-v3")
 

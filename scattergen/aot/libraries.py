@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..common import process
 from ..common.config import Settings
-from ..compiler import platforms, toolchain, trials
+from ..compiler import flag_sets, platforms, toolchain
 from ..compiler.platforms import Target
 from ..compiler.toolchain import Compiler
 from ..errors import CompileError
@@ -74,7 +74,7 @@ class Compiling:
             return
         work = self._private("trial")
         (work / "trial.c").write_text(_TRIAL, encoding="utf-8")
-        outcome = trials.compile_first(
+        outcome = flag_sets.compile_first(
             self.compiler,
             work / "trial.c",
             work / "trial.so",

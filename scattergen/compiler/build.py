@@ -179,12 +179,12 @@ def _make_kernel(
 ) -> dict[str, object]:
     import shutil
 
-    from . import trials  # not on the way to a hit
+    from . import flag_sets  # not on the way to a hit
 
     for header in HEADERS:
         shutil.copyfile(os.path.join(template_folder(), header), work / header)
     known = store.facts(_learnt_under(compiler, chosen))
-    flags = trials.kernel_flags(chosen, known, optimize=optimize)
+    flags = flag_sets.kernel_flags(chosen, known, optimize=optimize)
     made = _compile(compiler, store, chosen, work, str(spec), _render(spec), flags)
     return {**made, "optimized": optimize}
 
@@ -198,10 +198,10 @@ def _compile(
     source: str,
     flags: list[tuple[str, ...]],
 ) -> dict[str, object]:
-    from . import trials
+    from . import flag_sets
 
     (work / SOURCE).write_text(source, encoding="utf-8")
-    outcome = trials.compile_first(
+    outcome = flag_sets.compile_first(
         compiler,
         work / SOURCE,
         work / LIBRARY,

@@ -1,4 +1,4 @@
-"""Learn what a compiler can do by letting it do it: try with everything, then with less."""
+"""Sets of flags, tried in turn: what a compiler can do is learnt by letting it do everything first, then less."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ def compile_first(
     compiler: Compiler,
     source: Path,
     library: Path,
-    trials: Iterable[tuple[str, ...]],
+    flag_sets: Iterable[tuple[str, ...]],
     *,
     spec: str,
     timeout: float,
     scratch: Path,
 ) -> Outcome:
-    """Compile with the first flags of `trials` that the compiler takes; raise the last `CompileError`."""
+    """Compile with the first flags of `flag_sets` that the compiler takes; raise the last `CompileError`."""
     tried: list[tuple[str, ...]] = []
     last: CompileError | None = None
-    for flags in trials:
+    for flags in flag_sets:
         tried.append(flags)
         try:
             seconds = toolchain.compile_library(
