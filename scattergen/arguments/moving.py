@@ -81,7 +81,8 @@ def _numbers(
     copies: list[str],
 ) -> Arguments:
     spec = _spec(arguments.spec, dtype, data.ndim)
-    return Arguments(spec, data, indices, updates, out, copies, checked=arguments.checked, unique=arguments.unique)
+    checked, unique = arguments.checked, arguments.unique
+    return Arguments(spec, data, indices, updates, out, tuple(copies), checked=checked, unique=unique)
 
 
 @lru_cache(maxsize=256)

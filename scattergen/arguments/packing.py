@@ -43,7 +43,7 @@ def pack(arguments: Arguments, target: Array) -> Arguments:
     copies = list(arguments.copies)
     names = arguments.spec.op.inputs
     indices, updates = _packed(indices, names.indices, copies), _packed(updates, names.updates, copies)
-    return arguments.reading(indices, updates, copies)
+    return arguments.reading(indices, updates, tuple(copies))
 
 
 @lru_cache(maxsize=1024)

@@ -220,4 +220,5 @@ def _arguments(idiom: Idiom, op: Op, place: int, a: Array, indices: Array, updat
     spec = arrays.spec_of(op, a.dtype, indices.dtype, a.ndim, place, idiom.reduction, op.default_opset)
     copies = [] if a.dtype.isnative else ["out: foreign byte order"]
     indices = memory.readable(indices, "indices", a, copies)
-    return Arguments(spec, a, indices, memory.readable(updates, "updates", a, copies), a, copies)
+    updates = memory.readable(updates, "updates", a, copies)
+    return Arguments(spec, a, indices, updates, a, tuple(copies))

@@ -39,9 +39,8 @@ def run(
     op: Op, opset: int, axis: Any, reduction: str, threads: int | None, duplicates: str, unique: bool, accumulate: Any,
 ) -> Array:  # fmt: skip
     """Run one call as `dispatch.run` does, accumulating in the type that `accumulate` names."""
-    arguments = arrays.prepare(op, opset, axis, reduction, data, indices, updates, out)
+    arguments = arrays.prepare(op, opset, axis, reduction, data, indices, updates, out, unique=bool(unique))
     require(arguments.spec, accumulate)
-    arguments.unique = bool(unique)
     if duplicates != "allow":
         checks.refuse_duplicates(arguments, duplicates)
     result = execute(arguments, threads)
@@ -107,9 +106,8 @@ def apply_to(wide: Array, arguments: Arguments, threads: int | None) -> None:
         floats = room[: chunk.size].reshape(chunk.shape)
         direct.widen(chunk, floats, 1)
         target = wide if tuples else wide[block[: spec.place]]  # a chunk of outer steps has those of the output
-        dispatch.execute(
-            Arguments(spec, target, indices[block], floats, target, [], checked=True, unique=arguments.unique), threads
-        )
+        part = Arguments(spec, target, indices[block], floats, target, checked=True, unique=arguments.unique)
+        dispatch.execute(part, threads)
 
 
 def wide_spec(spec: OpSpec) -> OpSpec:
@@ -128,11 +126,11 @@ def first_part(arguments: Arguments, threads: int | None) -> Arguments:
     floats = np.empty(part.updates[chunk].shape, np.float32)
     if not tuples:
         wide = wide[chunk[: spec.place]]
-    copies = [
+    copies = (
         *arguments.copies,
         f"data: widened to float32, {wide.size} of {arguments.data.size} elements at a time",
         f"updates: widened to float32, {floats.size} of {arguments.updates.size} at a time",
-    ]
+    )
     return Arguments(spec, wide, part.indices[chunk], floats, wide, copies, checked=True, unique=arguments.unique)
 
 

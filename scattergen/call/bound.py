@@ -33,10 +33,12 @@ class Bound:
             raise ShapeError(
                 f"{arguments.spec.op}: bind reads arrays where they are, which it cannot: {'; '.join(arguments.copies)}"
             )
-        if arguments.out is None:
-            arguments.out = dispatch.unwritten(arguments.data)
+        out = arguments.out
+        if out is None:
+            out = dispatch.unwritten(arguments.data)
+            arguments = arguments.writing(out)
         caller.make()
-        self.out: Array = arguments.out
+        self.out: Array = out
         """Where results go."""
         self.__call__ = _resolved(arguments, threads) or _composed(arguments, threads)
 

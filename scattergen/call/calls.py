@@ -37,13 +37,13 @@ def arguments_of(
         call[op.inputs.updates],
         call["out"],
         call.get("mode", ""),
+        unique=bool(call.get("unique")),
+        accumulates=call.get("accumulate") is not None,
     )
-    arguments.unique = bool(call.get("unique"))
-    if call.get("accumulate") is not None:
+    if arguments.accumulates:
         from . import accumulated
 
         accumulated.require(arguments.spec, call["accumulate"])
-        arguments.accumulates = True
     return arguments, call["threads"]
 
 

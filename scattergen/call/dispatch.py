@@ -64,10 +64,9 @@ def run(
     keep: Keep | None = None
     if duplicates == "allow" and type(data) is type(indices) is type(updates) is np.ndarray:
         keep = fast.keeper(op, opset, axis, reduction, threads, duplicates, unique, mode)
-    arguments = arrays.prepare(op, opset, axis, reduction, data, indices, updates, out, mode)
     if unique is not False and np.ndim(unique):
         raise SpecError("unique", unique, "True or False")
-    arguments.unique = bool(unique)
+    arguments = arrays.prepare(op, opset, axis, reduction, data, indices, updates, out, mode, unique=bool(unique))
     if duplicates != "allow":
         from ..arguments import checks
 

@@ -86,7 +86,7 @@ def explain_arguments(arguments: Arguments, threads: int | None) -> Explanation:
 
         lowered = moving.lowered(arguments)
         if lowered is None:
-            return Explanation(spec, PYTHON, None, PYTHON, 1, (), {}, tuple(arguments.copies))
+            return Explanation(spec, PYTHON, None, PYTHON, 1, (), {}, arguments.copies)
         arguments, moved = lowered.arguments, lowered.text()
     if arguments.accumulates:
         from . import accumulated
@@ -101,6 +101,6 @@ def explain_arguments(arguments: Arguments, threads: int | None) -> Explanation:
         threads=plan.threads,
         layout=plan.layout,
         numbers=plan.kernel.layout.unpack(plan.layout, plan.kernel.depth),
-        copies=tuple(arguments.copies),
+        copies=arguments.copies,
         moved=moved,
     )

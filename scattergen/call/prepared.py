@@ -111,11 +111,11 @@ class Prepared:
                     self.forget()
                 return result
         arguments = arrays.prepare(
-            self._op, self._opset, self._axis, self._reduction, data, self._indices, updates, out
-        )
+            self._op, self._opset, self._axis, self._reduction, data, self._indices, updates, out,
+            checked=True, unique=self._unique,
+        )  # fmt: skip
         if arguments.data.shape != self._shape:
             raise ShapeError(f"{self._op}: data has shape {arguments.data.shape}, was prepared for {self._shape}")
-        arguments.checked, arguments.unique = True, self._unique
         result = dispatch.execute(arguments, self._threads, self._keep if plain else None, same_indices=True)
         return result if out is None else out
 

@@ -113,7 +113,7 @@ def _by_positions(arguments: Arguments) -> Arguments:
     indices = np.broadcast_to((starts % size + along) % size, updates.shape)
     op = OPS["scatter_elements"]
     spec = arrays.spec_of(op, data.dtype, indices.dtype, data.ndim, axis, "none", op.versions[-1].since)
-    return Arguments(spec, data, indices, updates, None, [])
+    return Arguments(spec, data, indices, updates, None)
 
 
 def _gradients(arguments: Arguments, grad: Array, result: Array | None, threads: int | None) -> Gradients:

@@ -23,9 +23,7 @@ _OP = OPS["scatter_elements"]
 
 def apply(out: Array, index: Array, src: Array, dim: int, reduction: str, threads: int | None) -> None:
     """Apply the rows of `src` to `out`, in place and in order; every index is known to be in bounds."""
-    arguments = arrays.prepare(_OP, 18, dim, reduction, out, index, src, out)
-    arguments.checked = True
-    dispatch.execute(arguments, threads)
+    dispatch.execute(arrays.prepare(_OP, 18, dim, reduction, out, index, src, out, checked=True), threads)
 
 
 def apply_wide(
