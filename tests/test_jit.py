@@ -101,6 +101,14 @@ if __name__ == "__main__":
     assert good(run(sys.executable, script, cwd=tmp_path)) == "[[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]]\n"
 
 
+def test_a_kernel_is_shown_in_a_few_words() -> None:
+    kernel = scattergen.compile("scatter_nd_f32_i64_r1k1_add")
+    assert repr(kernel) == f"<Kernel scatter_nd_f32_i64_r1k1_add: {len(kernel.variants)} variants>"
+    assert repr(kernel.variant("elements")) == "<Variant elements_f32_i64_k1_add>"
+    with pytest.raises(SpecError, match=r"form='rows': allowed is one of .* for scatter_nd_f32_i64_r1k1_add$"):
+        kernel.variant("rows")
+
+
 def test_a_kernel_is_pickled_by_its_spec() -> None:
     kernel = scattergen.compile("scatter_nd_f32_i64_r1k1_add")
     again = pickle.loads(pickle.dumps(kernel))

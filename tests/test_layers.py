@@ -16,7 +16,7 @@ PACKAGE = Path(scattergen.__file__).parent
 
 HOUSE = {
     "errors": "",
-    "common": "record digest config log paths progress machine process",
+    "common": "record words digest config log paths progress machine process",
     "cache": "locks location entries upkeep learnt cache",
     "operators": "dtypes ops near spec bounds shapes reference",
     "lower": "layout kernel loops lower schedule standard",

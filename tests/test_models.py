@@ -101,6 +101,7 @@ def scatter(
 def test_a_node_without_a_name_and_with_defaults() -> None:
     (node,) = nodes(model([scatter()]))
     assert str(node) == "ScatterElements: scatter_elements_f32_i32_r2a0_none"
+    assert repr(node) == "<ScatterNode 'ScatterElements': scatter_elements_f32_i32_r2a0_none>"
     assert (node.axis, node.reduction, node.rank, node.k, node.opset) == (0, "none", 2, None, 18)
 
 
@@ -124,6 +125,7 @@ def test_a_node_that_its_opset_does_not_allow_has_a_reason_and_no_run() -> None:
     (node,) = nodes(wrong)
     assert node.spec is None
     assert "max" in node.reason
+    assert repr(node) == f"<ScatterNode 'ScatterElements': {node.reason}>"
     with pytest.raises(SpecError, match="max"):
         run(wrong, {"x": np.zeros((4, 3), np.float32)})
 

@@ -87,6 +87,10 @@ def test_a_plan_is_read_only_and_its_own() -> None:
         plan.shape = (1, 1)  # type: ignore[misc]
 
 
+def test_a_plan_is_shown_in_a_few_words() -> None:
+    assert repr(scattergen.prepare([[0, 1]], (3, 4), 0, "add")) == "<Prepared add for data (3, 4)>"
+
+
 def test_a_plan_refuses_what_a_call_refuses() -> None:
     with pytest.raises(IndexOutOfBounds, match=r"ScatterElements: indices\[1\] is 3, allowed is in \[-3, 2\]"):
         scattergen.prepare([0, 3], (3,), 0)
@@ -228,6 +232,7 @@ def test_a_compiled_kernel_is_bound_alike() -> None:
     kernel = scattergen.compile("scatter_nd_f32_i64_r2k1_add")
     data, out = np.ones((3, 2), np.float32), np.zeros((3, 2), np.float32)
     bound = kernel.bind(data, np.array([[2], [2]]), np.ones((2, 2), np.float32), out)
+    assert repr(bound) == "<Bound scatter_nd_f32_i64_r2k1_add>"
     assert bound() is out
     assert out.tolist() == [[1, 1], [1, 1], [3, 3]]
     with pytest.raises(ShapeError, match="rank 1"):
@@ -245,7 +250,7 @@ def test_arrays_that_would_be_copied_cannot_be_bound() -> None:
             scattergen.bind(scattergen.scatter_elements, *given)
     with pytest.raises(SpecError, match="duplicates"):
         scattergen.bind(scattergen.scatter_elements, data, indices, updates, duplicates="refuse")
-    with pytest.raises(scattergen.ScattergenError, match="bind takes one of scatter"):
+    with pytest.raises(scattergen.ScattergenError, match=r"bind takes one of scattergen\.scatter, "):
         scattergen.bind(np.add, data, indices, updates)
 
 

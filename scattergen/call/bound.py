@@ -20,7 +20,7 @@ class Bound:
     `out` is as it was. The arrays are kept alive, and the number of threads is that of the time of binding.
     """
 
-    __slots__ = ("__call__", "__weakref__", "out")
+    __slots__ = ("__call__", "__weakref__", "_spec", "out")
 
     __call__: Callable[[], Array]
     """Run the call on what its arrays hold now; return `out`, or raise `IndexOutOfBounds` (IndexError).
@@ -38,12 +38,16 @@ class Bound:
             out = dispatch.unwritten(arguments.data)
             arguments = arguments.writing(out)
         caller.make()
+        self._spec = arguments.spec
         self.out: Array = out
         """Where results go."""
         self.__call__ = _resolved(arguments, threads) or _composed(arguments, threads)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a bound call cannot be copied or pickled: its arrays stay where they are; bind it again there")
+
+    def __repr__(self) -> str:
+        return f"<Bound {self._spec}>"
 
 
 def bind(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Bound:

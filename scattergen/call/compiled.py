@@ -14,6 +14,7 @@ from ..arguments.arrays import Arguments
 from ..common import machine
 from ..common.progress import Done
 from ..common.record import Record
+from ..common.words import number_of
 from ..errors import DTypeError, ShapeError, SpecError
 from ..load import caller, supply
 from ..lower import lower
@@ -30,6 +31,9 @@ class Variant(Record):
     library: Path
     address: int
     """Address of the C function `run`, for code that calls it by pointer; see templates/scattergen.h."""
+
+    def __repr__(self) -> str:
+        return f"<Variant {self.spec}>"
 
     @property
     def source(self) -> str:
@@ -86,6 +90,9 @@ class Kernel:
 
     def __str__(self) -> str:
         return str(self.spec)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.spec}: {number_of(len(self.variants), 'variant')}>"
 
     def __reduce__(self) -> tuple[Callable[[str], Kernel], tuple[str]]:
         # Addresses are of this process; another one finds the kernels by their spec.

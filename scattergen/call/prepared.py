@@ -70,6 +70,9 @@ class Prepared:
         rest = (self._op, self._opset, self._axis, self._reduction)
         return _again, (lean, self._indices.shape, *rest, self._shape, self._threads, self._unique)
 
+    def __repr__(self) -> str:
+        return f"<Prepared {self._reduction} for data {self._shape}>"
+
     def forget(self) -> None:
         """Drop what depends on the number of threads; it is made again by the next call."""
         self._kept: dict[tuple[Any, ...], fast.Replay] = {}

@@ -217,6 +217,9 @@ class KernelSpec(Record):
         """That operator in words."""
         return {"max": "greater", "min": "less"}[self.operation]
 
+    def __repr__(self) -> str:
+        return f"KernelSpec({str(self)!r})"
+
     @classmethod
     def parse(cls, text: str) -> KernelSpec:
         """Return the kernel spec that `text` names; raise `SpecError` that says what is wrong with it."""

@@ -47,6 +47,9 @@ class ScatterNode:
     def __str__(self) -> str:
         return f"{self.name}: {self.spec or self.reason}"
 
+    def __repr__(self) -> str:
+        return f"<ScatterNode {self.name!r}: {self.spec or self.reason}>"
+
 
 def nodes(model: Model) -> tuple[ScatterNode, ...]:
     """Return every node of a model (a proto, a path or bytes) that is one of scattergen's operators.

@@ -87,6 +87,9 @@ class OpSpec(Record):
         default = self.op.version(self.op.default_opset).since
         return text if self.opset == default else f"{text}_opset{self.opset}"
 
+    def __repr__(self) -> str:
+        return f"OpSpec({str(self)!r})"
+
     @classmethod
     def parse(cls, text: str) -> OpSpec:
         """Return the spec that `text` names; raise `SpecError` that says what is wrong with it, and what is near."""
