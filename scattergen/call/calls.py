@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ from ..arguments import arrays
 from ..arguments.arrays import Arguments
 from ..errors import ScattergenError, SpecError
 from ..operators.ops import OPS
+
+_PACKAGE = __name__.partition(".")[0]
 
 
 def arguments_of(
@@ -21,9 +24,10 @@ def arguments_of(
     `function` is one of scattergen's operators. The values of `indices` are not looked at, so that
     duplicates cannot be refused.
     """
+    # Functions of other modules bear these names too.
     op = OPS.get(getattr(function, "__name__", ""))
-    if op is None:
-        raise ScattergenError(f"{asker} takes one of {', '.join(OPS)}, and then its arguments")
+    if op is None or getattr(sys.modules[_PACKAGE], op.prefix) is not function:
+        raise ScattergenError(_not_taken(asker, function))
     call = _bound(function, args, kwargs)
     if call.get("duplicates", "allow") != "allow":
         raise SpecError("duplicates", call["duplicates"], f"allow in {asker}")
@@ -45,6 +49,15 @@ def arguments_of(
 
         accumulated.require(arguments.spec, call["accumulate"])
     return arguments, call["threads"]
+
+
+def _not_taken(asker: str, function: object) -> str:
+    name = getattr(function, "__qualname__", "")
+    given = f"{getattr(function, '__module__', '')}.{name}".removeprefix(".") if name else repr(function)
+    return (
+        f"{asker} takes one of {', '.join(f'{_PACKAGE}.{name}' for name in OPS)}, and then its arguments; given is"
+        f" {given}. For functions of {_PACKAGE}.at there is {_PACKAGE}.at.explain, for those of {_PACKAGE}.graph none"
+    )
 
 
 def _bound(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
