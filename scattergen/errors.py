@@ -51,6 +51,9 @@ class IndexOutOfBounds(ScattergenError, IndexError):
     operator calls its indices.
     """
 
+    MOST = 8
+    """Places that are looked for: where so many are named, there may be more."""
+
     def __init__(
         self,
         operator: str,
@@ -70,9 +73,18 @@ class IndexOutOfBounds(ScattergenError, IndexError):
         place = ", ".join(map(str, self.positions[0]))
         low, high = self.limits[0]
         allowed = f"in [{low}, {high - 1}]" if high else "none, that dim of data has size 0"
-        more = f" ({len(self.positions) - 1} more found)" if len(self.positions) > 1 else ""
         why = f" {self.reason}" if self.reason else ""
-        return f"{self.operator}: {self.argument}[{place}] is {self.values[0]}, allowed is {allowed}{why}{more}"
+        return f"{self.operator}: {self.argument}[{place}] is {self.values[0]}, allowed is {allowed}{why}{self._more()}"
+
+    def _more(self) -> str:
+        more = len(self.positions) - 1
+        if more < 1:
+            return ""
+        if more + 1 < self.MOST:
+            return f" ({more} more found)"
+        # Graph functions take no negative ones, and NumPy's idiom has indices of many kinds: it lists others for them.
+        lists = "; scattergen.find_bad lists them" if self.operator.startswith("Scatter") else ""
+        return f" (at least {more} more{lists})"
 
 
 class DuplicateTargets(ScattergenError, ValueError):

@@ -202,6 +202,29 @@ def test_an_index_out_of_bounds_has_attributes() -> None:
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
+def test_where_the_listing_stops_the_error_says_at_least() -> None:
+    def said(bad: int) -> str:
+        with pytest.raises(errors.IndexOutOfBounds) as caught:
+            elements(np.zeros(9), np.full(bad, 9), np.zeros(bad))
+        return str(caught.value)
+
+    assert said(1).endswith("is 9, allowed is in [-9, 8]")
+    assert said(7).endswith("(6 more found)")
+    assert said(8).endswith(said(100)[said(100).index("(") :])
+    assert said(100).endswith("(at least 7 more; scattergen.find_bad lists them)")
+    with pytest.raises(IndexError, match=r"scatter: index\[0\] is 9, allowed is in \[0, 2\] \(at least 7 more\)$"):
+        scattergen.graph.scatter(np.zeros(20), np.full(20, 9), 0, 3)
+
+
+def test_functions_that_bear_an_operators_name_are_not_taken_for_it() -> None:
+    for ask in (scattergen.explain, scattergen.bind, lambda *given: scattergen.gradients(given[0], DATA, *given[1:])):
+        with pytest.raises(errors.ScattergenError, match=r"takes one of scattergen\.scatter, .* given is") as caught:
+            ask(scattergen.graph.scatter, UPDATES, INDICES, 0)
+        assert "given is scattergen.graph.reduce.scatter. For functions of scattergen.at there is" in str(caught.value)
+        with pytest.raises(errors.ScattergenError, match="given is numpy"):
+            ask(np.add, UPDATES, INDICES, 0)
+
+
 def test_a_component_out_of_bounds_is_told_with_the_size_of_its_own_dim() -> None:
     with pytest.raises(errors.IndexOutOfBounds) as caught:
         nd(DATA, np.array([[2, 3], [3, 3], [0, -5]]), np.ones(3, np.float32))

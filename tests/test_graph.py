@@ -395,12 +395,12 @@ def test_tensors_go_in_and_nan_is_treated_as_torch_does() -> None:
 def test_an_index_does_not_count_from_the_end(given_size: int | None) -> None:
     out = np.zeros((3, 2), np.float32)
     for kind in (np.int32, np.int64):
-        with pytest.raises(IndexOutOfBounds, match=r"scatter: indices\[1\] is -1, allowed is in \[0, 2\]") as caught:
+        with pytest.raises(IndexOutOfBounds, match=r"scatter: index\[1\] is -1, allowed is in \[0, 2\]") as caught:
             graph.scatter(SRC, np.array([0, -1, 2, 1], kind), 0, given_size)
         assert caught.value.positions == ((1,),)
-    with pytest.raises(IndexError, match=r"indices\[2\] is 3"):
+    with pytest.raises(IndexError, match=r"index\[2\] is 3"):
         graph.scatter(SRC, [0, 1, 3, 1], 0, 3)
-    with pytest.raises(IndexError, match=r"indices\[2\] is 3"):
+    with pytest.raises(IndexError, match=r"index\[2\] is 3"):
         graph.scatter(SRC, [0, 1, 3, 1], 0, out=out)
     assert not out.any()
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..common.record import Record
+from ..common.words import number_of
 from ..errors import IndexOutOfBounds
 from ..operators.dtypes import DTYPES, DType, native
 from ..operators.spec import MAX_RANK, OpSpec
@@ -116,7 +117,7 @@ def _as_words(arguments: Arguments) -> Lowered:
         return _copied(arguments.out, target, str(arguments.spec.op))
 
     call = _numbers(arguments, word, data.view(unit), indices, updates.view(unit), words, copies)
-    return Lowered(call, lambda: f"{dtype}, by {count} words of {8 * word.size} bits", finish)
+    return Lowered(call, lambda: f"{dtype}, by {number_of(count, 'word')} of {8 * word.size} bits", finish)
 
 
 def _moved_type(arguments: Arguments) -> np.dtype[Any]:

@@ -14,9 +14,6 @@ from ..common.record import Record
 from ..errors import DTypeError, IndexOutOfBounds, ShapeError
 from ..operators import dtypes
 
-_MOST_NAMED = 8
-"""Places that an error names."""
-
 
 class Rows(Record):
     """What is reduced, and to where."""
@@ -128,9 +125,9 @@ def number_of_targets(given: Rows, dim_size: Any) -> int:
 
 def _out_of_bounds(given: Rows, size: int | None) -> IndexOutOfBounds:
     own = given.own
-    places = np.argwhere((own < 0) if size is None else (own < 0) | (own >= size))[:_MOST_NAMED]
+    places = np.argwhere((own < 0) if size is None else (own < 0) | (own >= size))[: IndexOutOfBounds.MOST]
     found = [tuple(map(int, place)) for place in places]
     limit = size if size is not None else int(max(own.max() + 1, 1))
     return IndexOutOfBounds(
-        given.who, tuple(found), tuple(int(own[place]) for place in found), tuple((0, limit) for _ in found)
+        given.who, tuple(found), tuple(int(own[place]) for place in found), tuple((0, limit) for _ in found), "index"
     )

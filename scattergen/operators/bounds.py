@@ -14,7 +14,7 @@ _CHUNK = 1 << 16
 
 
 def find_out_of_bounds(
-    indices: np.ndarray[Any, Any], sizes: Sequence[int], operator: str, limit: int = 8
+    indices: np.ndarray[Any, Any], sizes: Sequence[int], operator: str, limit: int = IndexOutOfBounds.MOST
 ) -> IndexOutOfBounds | None:
     """Return the error to raise for `indices`, or None where every value lies in its dim.
 
@@ -35,14 +35,16 @@ def find_out_of_bounds(
 
 
 def find_misplaced_windows(
-    starts: np.ndarray[Any, Any], length: int, size: int, operator: str, argument: str, limit: int = 8
+    starts: np.ndarray[Any, Any], length: int, size: int, operator: str, argument: str
 ) -> IndexOutOfBounds | None:
     """Return the error for windows of `length` positions that do not lie within a dim of `size`, None for none."""
+    from ..common.words import number_of
+
     room = size - length + 1
-    found = tuple((int(place),) for place in np.flatnonzero((starts < 0) | (starts >= room))[:limit])
+    found = tuple((int(place),) for place in np.flatnonzero((starts < 0) | (starts >= room))[: IndexOutOfBounds.MOST])
     if not found:
         return None
-    reason = f"for {length} positions in an axis of {size}"
+    reason = f"for {number_of(length, 'position')} in an axis of {size}"
     values, limits = tuple(int(starts[place]) for place in found), ((0, room),) * len(found)
     return IndexOutOfBounds(operator, found, values, limits, argument, reason)
 
