@@ -478,7 +478,7 @@ def test_compilers(name: str, use: Use) -> None:
     assert standin.is_right(NAME, build.library(Spec(NAME)).library)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs pip install scattergen[compiler]")
+@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs pip install ziglang")
 def test_zig_does_without_openmp(root: Path, tmp_path: Path, use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     build.forget()

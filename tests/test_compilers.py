@@ -33,7 +33,7 @@ COMMANDS = {
     "zig": (
         importlib.util.find_spec("ziglang"),
         f"{sys.executable} -m ziglang cc",
-        "needs pip install scattergen[compiler]",
+        "needs pip install ziglang",
     ),
 }
 """Whether a compiler is here, its command, and what to say if it is not."""

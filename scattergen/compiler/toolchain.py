@@ -113,7 +113,7 @@ def find(settings: Settings) -> Compiler:
 
 _WAYS_OUT = """
   - install a compiler (apt install gcc; dnf install gcc; xcode-select --install), or
-  - pip install scattergen[compiler], which brings one as a Python package, or
+  - pip install ziglang, which brings one as a Python package, or
   - build the kernels ahead of time on a machine that has one, and set SCATTERGEN_AOT_PATH."""
 
 

@@ -4,7 +4,7 @@
     evaluator(model)    ONNX's reference evaluator with scattergen's operators in place of its own
     run(model, ...)     run a model, node by node against ONNX's own operators, and report
 
-The ``onnx`` package is an optional dependency: ``pip install "scattergen[onnx]"``.
+The ``onnx`` package is an optional dependency: ``pip install onnx ml_dtypes``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ try:
     import onnx as _onnx  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        f'scattergen.onnx needs the onnx package ({error}): pip install "scattergen[onnx]"', name="onnx"
+        f"scattergen.onnx needs the onnx package ({error}): pip install onnx ml_dtypes", name="onnx"
     ) from error
 
 from .nodes import ScatterNode, nodes
