@@ -128,8 +128,17 @@ class CompileError(ScattergenError, RuntimeError):
             f"{self.spec}: {self.why}\n{said}\n"
             f"  command: {' '.join(self.command)}\n"
             f"  source:  {self.source_path}\n"
-            "  If your compiler works otherwise, this is a bug in scattergen: please report the lines above."
+            f"  {self._advice()}"
         )
+
+    def _advice(self) -> str:
+        chosen = [word.partition("=")[2] for word in self.command if word.startswith(("-march=", "-mcpu="))]
+        if chosen and f"'{chosen[-1]}'" in self.output:
+            return (
+                f"This compiler knows no instruction set {chosen[-1]}: set SCATTERGEN_CPU (or --target, of a build) to"
+                " one that it has, or leave it out."
+            )
+        return "If your compiler works otherwise, this is a bug in scattergen: please report the lines above."
 
 
 class CacheError(ScattergenError, RuntimeError):

@@ -15,6 +15,7 @@ from bits import difference
 
 import scattergen
 from scattergen import errors
+from scattergen.common import config
 from scattergen.operators.bounds import find_out_of_bounds
 
 DATA, INDICES, UPDATES = np.zeros((3, 4), np.float32), np.array([[0, 1]]), np.ones((1, 2), np.float32)
@@ -272,6 +273,16 @@ def test_a_bad_index_far_behind_is_found() -> None:
     error = find_out_of_bounds(indices, (6,), "ScatterElements")
     assert error is not None
     assert (error.positions, error.values) == (((2, 99_998),), (-7,))
+
+
+def test_a_variable_that_is_no_setting_is_told_once(use_environment: Callable[..., None]) -> None:
+    said = r"SCATTERGEN_CPMPILE is no setting: did you mean SCATTERGEN_COMPILE\? `scattergen env`"
+    use_environment(SCATTERGEN_CPMPILE="never")
+    with pytest.warns(RuntimeWarning, match=said) as caught:
+        config.settings()
+    assert len(caught) == 1
+    use_environment(SCATTERGEN_TEST_ANYTHING="1", SCATTERGEN_NUM_THREADS="1")
+    config.settings()  # a warning would be an error
 
 
 def test_spec_errors_have_attributes() -> None:

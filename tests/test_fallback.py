@@ -74,6 +74,15 @@ def test_a_setting_makes_it_an_error(tmp_path: Path) -> None:
     assert "CompilerNotFound" in ended.stderr and "no-compiler" in ended.stderr
 
 
+def test_the_error_is_one_traceback(tmp_path: Path) -> None:
+    for call in (
+        "scattergen.scatter_elements(np.zeros(300_000), [0], [1.0])",  # which would wait for the optimiser
+        "scattergen.compile('scatter_nd_f32_i64_r1k1_add')",
+    ):
+        ended = without_compiler(tmp_path, "error", f"import numpy as np, scattergen; {call}")
+        assert (ended.stderr.count("Traceback"), ended.stderr.count("CompilerNotFound:")) == (1, 1)
+
+
 def test_the_reference_gives_what_kernels_give_in_bytes_byte_order_and_layout(tmp_path: Path) -> None:
     kernels = subprocess.run([sys.executable, "-c", LAYOUTS], capture_output=True, text=True, check=True)
     ended = without_compiler(tmp_path, "reference", LAYOUTS)

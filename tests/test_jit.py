@@ -125,6 +125,9 @@ def test_a_kernel_is_pickled_by_its_spec() -> None:
         ("scatter_element_f32_i64_r3a1_add", "scatter_elements_f32_i64_r3a1_add"),
         ("scatter_nd_f32_i64_r3a1_add", "scatter_nd_f32_i64_r3k1_add"),
         ("scatter_nd_f32_u64_r3k1_add", "scatter_nd_f32_i64_r3k1_add"),
+        ("scatter_elements_f32_r2a0_add", "scatter_elements_f32_i64_r2a0_add"),
+        ("scatter_nd_r2k1_add", ""),
+        ("scatter_f32_r2a0_none", "scatter_f32_i64_r2a0_none"),
         ("scatter_nd_f32", ""),
     ],
 )

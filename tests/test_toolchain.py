@@ -58,6 +58,21 @@ def compiled(folder: Path, cc: str, *, text: str = SOURCE, timeout: float = 60, 
     return folder / "kernel.so"
 
 
+def test_an_instruction_set_that_is_none_is_no_fault_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "kernel.c").write_text(SOURCE)
+    for found in [toolchain.find(Settings(cc=name)) for name in ("gcc", "clang") if shutil.which(name)]:
+        flags = toolchain.flags(Settings(cpu="x86-64-v9"), openmp=False)
+        with pytest.raises(CompileError) as caught:
+            toolchain.compile_library(
+                found, tmp_path / "kernel.c", tmp_path / "kernel.so", flags, spec="lanes_f32_i64_add", timeout=60
+            )
+        assert str(caught.value).endswith(
+            "set SCATTERGEN_CPU (or --target, of a build) to one that it has, or leave it out."
+        )
+        assert "knows no instruction set x86-64-v9" in str(caught.value)
+        assert "bug" not in str(caught.value)
+
+
 # Finding
 
 

@@ -100,7 +100,28 @@ def settings() -> Settings:
     found = _current  # another thread may say `use(None)` meanwhile
     if found is None:
         found = _current = Settings.from_environment(os.environ)
+        _warn_of_unknown(os.environ)
     return found
+
+
+_OTHERS = "SCATTERGEN_TEST_"
+"""What variables of the tests begin with."""
+
+_told: set[str] = set()
+
+
+def _warn_of_unknown(environ: Mapping[str, str]) -> None:
+    """Warn once of each variable that bears our name and is no setting: it may be a misspelt one."""
+    known = {row.variable for row in TABLE}
+    for name in environ:
+        if name.startswith("SCATTERGEN_") and name not in known | _told and not name.startswith(_OTHERS):
+            import difflib
+            import warnings
+
+            _told.add(name)
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0)
+            text = f"{name} is no setting: did you mean {near[0]}? `scattergen env` lists them all"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
 def use(new: Settings | None) -> None:

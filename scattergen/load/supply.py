@@ -143,10 +143,14 @@ def _best(spec: KernelSpec) -> Ready:
     """Return the optimised kernel, or where nothing can be built the baseline one of the store."""
     try:
         return _optimized(spec)
-    except (CompilerNotFound, KernelUnavailable):
+    except (CompilerNotFound, KernelUnavailable) as error:
         if not build.allows_baseline():
             raise
+        missing = error
+    try:
         return _open(spec, build.library(spec, optimize=False))._replace(is_baseline=True)
+    except (CompilerNotFound, KernelUnavailable):
+        raise missing from None  # the two say the same
 
 
 def _optimized(spec: KernelSpec) -> Ready:

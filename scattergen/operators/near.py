@@ -14,15 +14,18 @@ MOST = 4
 LONGEST = 80
 """Characters of a text that is looked at; no spec has as many."""
 
-WORDS = range(5, 8)
-"""How many words a spec has."""
+WORDS = range(4, 8)
+"""How many words a spec has, or one less."""
 
 LIKENESS = 0.6
 """Of a name that is offered, at least, as `difflib` has it: 1 for equal ones."""
 
 
 def near_names(text: str, parse: Callable[[str], object]) -> tuple[str, ...]:
-    """Return texts that `parse` takes, the likeliest first: `text` but for one of its words. It takes some 10 ms."""
+    """Return texts that `parse` takes, the likeliest first: `text` with another word, or one more.
+
+    It takes some 20 ms.
+    """
     words = text.split("_")
     if len(text) > LONGEST or len(words) not in WORDS:
         return ()
@@ -30,7 +33,8 @@ def near_names(text: str, parse: Callable[[str], object]) -> tuple[str, ...]:
     words_of = [word for op in ops.OPS.values() for word in (*op.prefix.split("_"), *op.versions[-1].modes)]
     tags = (row.tag for row in (*dtypes.TENSORS, *dtypes.OPAQUE))
     vocabulary = [*tags, *ops.REDUCTIONS, *numbers, *ops.OPS, *words_of]
-    candidates = {"_".join((*words[:at], word, *words[at + 1 :])) for at in range(len(words)) for word in vocabulary}
+    places = [(at, end) for at in range(len(words) + 1) for end in (at, at + 1)]
+    candidates = {"_".join((*words[:at], word, *words[end:])) for at, end in places for word in vocabulary}
     return most_like(text, [one for one in sorted(candidates) if _takes(parse, one)])
 
 

@@ -103,7 +103,8 @@ class OpSpec(Record):
     @classmethod
     def _parse(cls, text: str) -> OpSpec:
         match = re.fullmatch(_TEXT, text)
-        if match is None:
+        # Where the index type is left out, the words of an operator's name are taken for types.
+        if match is None or f"{match['op']}_{match['dtype']}" in OPS:
             raise SpecError("spec", text, GRAMMAR)
         if match["op"] not in OPS:
             raise SpecError("operator", match["op"], f"one of {', '.join(OPS)}")
