@@ -86,6 +86,20 @@ def test_a_c_program_links_the_static_library(folder: Path, tmp_path: Path) -> N
     assert good(run(program)).startswith(OUTPUT)
 
 
+@needs("c++")
+@needs("pkg-config")
+def test_the_commands_of_the_page_make_programs_that_start(folder: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "ahead-of-time.md").read_text(encoding="utf-8")
+    commands = page.split("\n## Link\n")[1].split("```sh\n")[1].split("```")[0]
+    place = tmp_path / "a path"
+    shutil.copytree(folder, place / "kernels")
+    for name in ("scatter.c", "scatter.cpp"):
+        shutil.copy(EXAMPLES / name, place)
+    good(run("sh", "-ec", commands, cwd=place))
+    assert good(run(place / "scatter_c")).startswith(OUTPUT)
+    assert good(run(place / "scatter_cpp")) == OUTPUT
+
+
 @needs("g++")
 @needs("pkg-config")
 def test_a_cpp_program_asks_pkg_config(folder: Path, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 /* Adds updates to the rows of a matrix, as ONNX ScatterElements does along the last axis.
  *
  *     scattergen build scatter_elements_f32_i64_r2a1_add -o kernels
- *     cc scatter.c -Ikernels/include -Lkernels/lib -lscattergen_kernels -Wl,-rpath,$PWD/kernels/lib -o scatter
+ *     cc scatter.c -Ikernels/include -Lkernels/lib -lscattergen_kernels -Wl,-rpath,"$PWD/kernels/lib" -o scatter
  */
 #include <inttypes.h>
 #include <stdio.h>
