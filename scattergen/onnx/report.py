@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from .nodes import ScatterNode
 
-HEADERS = ("node", "kernel", "ready", "time", "onnx", "ratio", "equal")
+HEADERS = ("node", "kernel", "ready", "time", "reference", "ratio", "equal")
 """The columns of `Report.rows`: ready is where the kernel came from and how long that took, time and
-onnx are one call of scattergen's operator and of the reference evaluator's own."""
+reference are one call of scattergen's operator and of the own one of ONNX's reference evaluator, which is Python."""
 
 
 _WORDS = {True: "yes", False: "NO", None: "-"}
@@ -94,6 +94,8 @@ class Report:
             verdict = "equal" if row.equal else f"NOT EQUAL, off by {row.difference:.2g}"
             lines.append(f"output {row.name}: {verdict}")
         lines.append(f"inputs: {self.inputs_are}; expected outputs: {self.expected_are}")
+        if self.nodes:
+            lines.append("reference: ONNX's own evaluator, which is written in Python and made to be right, not fast")
         return lines
 
     def __str__(self) -> str:
