@@ -1,15 +1,46 @@
-"""scattergen: a compiler for the ONNX scatter operators.
+"""The ONNX scatter operators on NumPy arrays, by C kernels that are compiled for each type and layout.
 
-The pipeline, a room a stage, and the module of each to start at::
+>>> import numpy as np, scattergen
+>>> scattergen.scatter_elements(np.zeros(4), [1, 3, 1], [1.0, 2.0, 3.0], reduction="add")
+array([0., 4., 0., 2.])
 
-arguments/  arrays.py    what a caller passes     → arrays that fit the operator, and their OpSpec (operators/spec.py)
-lower/      loops.py     OpSpec, shapes, strides  → loop nest, form, layout and KernelSpec; by sizes, its schedule
-render.py                KernelSpec               → C text
-compiler/   build.py     C text                   → library, kept by cache/
-load/       supply.py    library                  → callable; also out of a folder of aot/, without the two above
-call/       dispatch.py  call                     → result: all of the above once for a signature, then from memory
+Operators:
 
-Before it stand api.py, tensor.py, jit.py, grad/, graph/, at/, onnx/ and cli/; below it common/ and errors.py.
+scatter_elements    updates along one axis: ScatterElements
+scatter_nd          updates of slices that index tuples name: ScatterND
+scatter             ScatterElements without reductions, as it was until opset 10: Scatter
+tensor_scatter      the update of a key or value cache: TensorScatter
+
+The same with less work for each call:
+
+prepare             indices checked once, for many data and updates; makes a `Prepared`
+bind                a call bound to its arrays, for loops; makes a `Bound`
+compile             the kernels of a spec such as scatter_elements_f32_i64_r2a0_add; makes a `Kernel`
+compile_all         those of many specs, built side by side
+use                 kernels from a folder that was built ahead of time, a `Folder`
+set_num_threads     the most threads of a call
+get_num_threads     what that is now
+
+About calls:
+
+gradients           the gradients of data and updates, as `Gradients`
+explain             which kernel answers a call, and why, as an `Explanation`
+find_bad            where indices are out of bounds
+show                the C of a spec
+env                 versions, compiler, CPU, threads, paths and settings in force
+OpSpec              an operator on one kind of arrays, and its text
+Settings            what the environment variables say
+errors              the exceptions; all of them are a `ScattergenError`
+
+Modules, imported when they are used:
+
+at                  NumPy's in-place idiom: np.add.at and its like
+graph               rows reduced by an index, as torch_scatter has it
+onnx                the scatter nodes of models, and models run by these operators
+jit                 kernels by import: from scattergen.jit import scatter_nd_f32_i64_r2k1_add
+inspection          what the `scattergen` command does, as functions
+
+The README leads to the documentation.
 """
 
 from __future__ import annotations
@@ -30,6 +61,8 @@ if TYPE_CHECKING:
     import os
 
     from . import at, graph
+    from . import inspection as inspection
+    from . import jit as jit
     from . import onnx as onnx
     from .arguments.checks import find_bad
     from .call.bound import Bound, bind
@@ -102,7 +135,7 @@ _LAZY = {
 """Names whose modules are imported when somebody asks: most programs call an operator and nothing else."""
 
 
-_SUBMODULES = ("at", "graph", "onnx")
+_SUBMODULES = ("at", "graph", "inspection", "jit", "onnx")
 
 
 def __getattr__(name: str) -> object:
@@ -116,7 +149,9 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})  # not `onnx`: who walks all names may not have that package
+    own = (name for name in globals() if name.startswith("__"))
+    # Not `onnx`: who walks all names may not have that package.
+    return sorted({*own, *__all__, "inspection", "jit"})
 
 
 def set_num_threads(number: int) -> None:

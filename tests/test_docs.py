@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import doctest
+import re
 from pathlib import Path
 
 import pytest
+
+import scattergen
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if page.exists()]
@@ -15,6 +18,17 @@ PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.m
 def test_examples(page: Path) -> None:
     failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert not failed
+
+
+def test_help_of_the_package_begins_with_its_use_and_has_every_name() -> None:
+    text = scattergen.__doc__ or ""
+    (example,) = doctest.DocTestFinder(recurse=False).find(scattergen, "scattergen")
+    assert example.examples and not doctest.DocTestRunner().run(example).failed
+    named = {line.split()[0] for line in text.splitlines() if line} | set(re.findall(r"`(\w+)`", text))
+    public = {*scattergen.__all__, "inspection", "jit"}
+    assert public <= named
+    assert {name for name in dir(scattergen) if not name.startswith("__")} == public
+    assert all(hasattr(scattergen, name) for name in dir(scattergen))
 
 
 def test_the_semantics_have_examples() -> None:
