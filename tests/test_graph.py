@@ -408,7 +408,13 @@ def test_an_index_does_not_count_from_the_end(given_size: int | None) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda: graph.scatter(SRC, [0, 1], 0), ShapeError, "index has length 2, but src has 4 rows along dim 0"),
+        (
+            lambda: graph.scatter(SRC, [0, 1], 0),
+            ShapeError,
+            "2, but src has 4 rows along dim 0: did you mean dim=1",
+        ),
+        (lambda: graph.scatter(SRC, INDEX), ShapeError, "4, but src has 2 rows along dim 1: did you mean dim=0"),
+        (lambda: graph.scatter(SRC, [0, 1, 0], 0), ShapeError, "3, but src has 4 rows along dim 0$"),
         (lambda: graph.scatter(SRC, np.zeros((4, 3), int), 0), ShapeError, "index has shape"),
         (lambda: graph.scatter(SRC, np.zeros((2, 2), int), 0), ShapeError, "cannot be expanded"),
         (lambda: graph.scatter(SRC, INDEX, 2), ShapeError, "dim is 2, allowed is -2 to 1"),

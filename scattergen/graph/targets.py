@@ -93,7 +93,9 @@ def expanded(who: str, index: Array, src: Array, dim: int) -> Array:
     shape = (*shape, *(1,) * (src.ndim - len(shape)))
     fits = len(shape) == src.ndim and all(size in (1, extent) for size, extent in zip(shape, src.shape, strict=True))
     if not fits and index.ndim == 1:
-        raise ShapeError(f"{who}: index has length {len(index)}, but src has {src.shape[dim]} rows along dim {dim}")
+        near = [f": did you mean dim={at}?" for at, extent in enumerate(src.shape) if extent == len(index)]
+        rows = f"src has {src.shape[dim]} rows along dim {dim}"
+        raise ShapeError(f"{who}: index has length {len(index)}, but {rows}{near[0] if near else ''}")
     if not fits:
         raise ShapeError(f"{who}: index has shape {index.shape}, which cannot be expanded to {src.shape}")
     return np.broadcast_to(index.reshape(shape), src.shape)
