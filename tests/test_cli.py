@@ -18,7 +18,7 @@ from ahead import ROOT, SPEC, environment, good, python, run, scattergen
 from scattergen import inspection
 from scattergen.aot import aot
 from scattergen.call import compiled
-from scattergen.cli import cli
+from scattergen.cli import cli, terminal
 
 MODEL = ROOT / "tests" / "models" / "gat_segment_softmax.dy.onnx"
 
@@ -105,7 +105,7 @@ def test_build_reads_what_is_asked_for_once(tmp_path: Path, monkeypatch: pytest.
 
 def test_the_tool_is_the_same_command(tmp_path: Path) -> None:
     command = (sys.executable, ROOT / "tools" / "build_kernels.py", "rows_f32_i64_add", "-o", tmp_path / "kernels")
-    assert "1 kernels for" in good(run(*command, PYTHONPATH=""))
+    assert "1 kernel for" in good(run(*command, PYTHONPATH=""))
     assert (tmp_path / "kernels" / "manifest.json").is_file()
 
 
@@ -188,6 +188,10 @@ def test_a_file_that_is_not_what_it_is_taken_for_is_status_2(words: str, said: s
             "scatter_elements_f32_i64_r2a0_add --data 4x4 --indices 4x4 --seed -1",
             "allowed is a whole number, 0 or more",
         ),
+        (
+            "scatter_elements_f32_i64_r2a0_add --data 4x4 --indices 4x4 --rounds 0",
+            "argument --rounds: '0': allowed is a whole number, 1 or more",
+        ),
         (f"scatter_elements_f32_i64_r1a0_add --data {1 << 62} --indices 4", "there are no arrays of these shapes"),
         (f"scatter_elements_f32_i64_r1a0_add --data {1 << 50} --indices 4", "MemoryError: Unable to allocate"),
     ],
@@ -264,6 +268,7 @@ def test_env_says_where_each_setting_is_from(tmp_path: Path) -> None:
     assert answer["versions"]["scattergen"] in good(scattergen("--version"))
     printed = good(scattergen("env", **given))
     assert re.search(r"SCATTERGEN_CFLAGS +-O2 +SCATTERGEN_CFLAGS", printed)
+    assert re.search(r"caches +L1 [\d.]+ KB, L2 [\d.]+ [KM]B, L3 [\d.]+ [KM]B$", printed, re.MULTILINE)
 
 
 def test_env_says_that_there_is_no_compiler() -> None:
@@ -321,6 +326,31 @@ def test_other_shells_read_their_scripts(shell: str, tmp_path: Path) -> None:
         pytest.skip(f"{shell} is not installed")
     (tmp_path / "script").write_text(text)
     good(run(shell, tmp_path / "script"))
+
+
+@pytest.mark.parametrize("words", [(), ("cache",)])
+def test_a_group_of_commands_alone_shows_its_help(words: tuple[str, ...]) -> None:
+    done = scattergen(*words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", good(scattergen(*words, "--help")))
+
+
+def test_help_says_what_happens_without_options() -> None:
+    said = " ".join(good(scattergen("cache", "prune", "--help")).split())
+    assert "Without options that is what is above SCATTERGEN_CACHE_LIMIT." in said
+    said = " ".join(good(scattergen("bench", "--help")).split())
+    assert "of which the median counts (default: 9)" in said
+    assert "of the values and indices (default: 0)" in said
+    assert "WHAT" in said and "subject" not in said
+
+
+@pytest.mark.parametrize(("number", "text"), [(7, "7 B"), (32 << 10, "32 KB"), (1536, "1.5 KB"), (1 << 20, "1 MB")])
+def test_sizes_are_written_in_the_unit_that_suits(number: int, text: str) -> None:
+    assert terminal.size(number) == text
+
+
+@pytest.mark.parametrize("tool", ["measure_forms", "regenerate"])
+def test_tools_have_help(tool: str) -> None:
+    assert f"usage: {tool}.py" in good(run(sys.executable, ROOT / "tools" / f"{tool}.py", "--help"))
 
 
 def test_every_command_has_help() -> None:

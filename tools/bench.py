@@ -20,6 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench_lib import chart, compare, contest, peers, record, report, sweep, workloads
 
+from scattergen.cli.terminal import Progress
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Do what the command line asks for; return the exit code."""
@@ -102,13 +104,14 @@ def _run(chosen: argparse.Namespace) -> int:
             {player.contestant.package: player.version for player in playing if report.is_peer(player.name)}
         )
         made["workloads"] = {}
+        progress = Progress()
         for number, row in enumerate(rows, 1):
-            print(f"\r\033[K[{number}/{len(rows)}] {row.name} ", end="", file=sys.stderr, flush=True)
+            progress(number, len(rows), row.name)
             made["workloads"][row.name] = {
                 "what": row.what, "spec": row.spec, "data": row.data, "indices": row.indices, "style": row.style,
                 "call_bound": row.call_bound, "results": contest.measure(row, playing, max(1, chosen.rounds)),
             }  # fmt: skip
-    print("\r\033[K", end="", file=sys.stderr)
+    progress.end()
     if chosen.json:
         record.write(made, chosen.json)
     _print(made, chosen.chart, chosen.by)

@@ -6,6 +6,7 @@ python tools/measure_forms.py strides    # one part: strides, expanded, prepared
 
 from __future__ import annotations
 
+import argparse
 import operator
 import os
 import sys
@@ -274,10 +275,13 @@ PARTS: dict[str, Callable[[], Iterator[Pair]]] = {
 
 def main(names: list[str]) -> None:
     """Print a table for each part."""
-    unknown = set(names) - set(PARTS)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", metavar="PART", nargs="*", help=f"of {', '.join(PARTS)}. Default: all of them")
+    parts = parser.parse_args(names).parts
+    unknown = set(parts) - set(PARTS)
     if unknown:
-        sys.exit(f"unknown: {', '.join(sorted(unknown))}; the parts are {', '.join(PARTS)}")
-    for name in names or PARTS:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; the parts are {', '.join(PARTS)}")
+    for name in parts or PARTS:
         print(f"{name}: {(PARTS[name].__doc__ or '').splitlines()[0]}")
         for pair in PARTS[name]():
             plain, better = measure(pair)

@@ -7,6 +7,7 @@ python tools/regenerate.py --check   write nothing; exit 1 and name the files if
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -72,12 +73,15 @@ def wanted() -> dict[Path, str]:
 
 def main(arguments: list[str]) -> int:
     """Refresh or check; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a file differs")
+    only_check = parser.parse_args(arguments).check
     fresh = wanted()
     stale = [path for path, text in fresh.items() if not path.exists() or path.read_text() != text]
     unclaimed = sorted(path for path in GENERATED.iterdir() if path not in fresh)
     for path in stale + unclaimed:
         print(f"{'unclaimed' if path in unclaimed else 'stale'}: {path.relative_to(ROOT)}")
-    if "--check" in arguments:
+    if only_check:
         print(f"{len(fresh)} generated files, {len(stale)} stale, {len(unclaimed)} unclaimed")
         return 1 if stale or unclaimed else 0
     for path in stale:

@@ -152,14 +152,19 @@ def align(rows: Sequence[Sequence[str]], left: int) -> list[str]:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Give `parser` the arguments of the command."""
     styles = "; ".join(f"{name}: {text}" for name, text in workload.STYLES.items())
-    parser.add_argument("subject", help="an operator spec such as scatter_elements_f32_i64_r2a0_add, or an ONNX file")
+    parser.add_argument(
+        "subject", metavar="WHAT", help="an operator spec such as scatter_elements_f32_i64_r2a0_add, or an ONNX file"
+    )
     parser.add_argument("--data", type=_shape, metavar="4096x256", help="shape of data, with a spec")
     shape_of = "shape of indices (of TensorScatter: of update), with a spec"
     parser.add_argument("--indices", type=_shape, metavar="16384x256", help=shape_of)
     parser.add_argument("--style", default="random", choices=tuple(workload.STYLES), help=f"of the indices. {styles}")
-    parser.add_argument("--seed", type=_seed, default=0, help="of the values and indices")
+    parser.add_argument(
+        "--seed", type=_seed, default=0, metavar="N", help="of the values and indices (default: %(default)s)"
+    )
     parser.add_argument("--io", metavar="FILE.npz", help="inputs of the model, named in/<input>; else they are made up")
-    parser.add_argument("--rounds", type=int, default=9, help="turns of each, of which the median counts")
+    turns = "turns of each, of which the median counts (default: %(default)s)"
+    parser.add_argument("--rounds", type=_rounds, default=9, metavar="N", help=turns)
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -179,7 +184,7 @@ def run(chosen: argparse.Namespace) -> int:
             raise
         except ValueError as error:  # of NumPy: more bytes, or dims, than an array may have
             raise ShapeError(f"{spec}: there are no arrays of these shapes: {error}") from error
-    rows = [measure(work, max(1, chosen.rounds)) for work in works]
+    rows = [measure(work, chosen.rounds) for work in works]
     print(table(rows))
     return 0 if all(row.equal for row in rows) else 1
 
@@ -194,8 +199,16 @@ def _shape(text: str) -> tuple[int, ...]:
 
 
 def _seed(text: str) -> int:
+    return _at_least(0, text)
+
+
+def _rounds(text: str) -> int:
+    return _at_least(1, text)
+
+
+def _at_least(least: int, text: str) -> int:
     import argparse
 
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r}: allowed is a whole number, 0 or more")
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r}: allowed is a whole number, {least} or more")
     return int(text)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import inspection
 from ..cache.upkeep import Entry
 from ..common.progress import Done
+from ..common.words import number_of
 from . import terminal
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ def build(chosen: argparse.Namespace) -> int:
             {"folder": str(chosen.output), "kernels": kernels, "levels": levels, "bytes": sizes, "seconds": seconds}
         )
         return 0
-    print(f"{chosen.output}: {len(made.kernels)} kernels for {made.system} {made.machine} in {seconds:.1f} s")
+    print(
+        f"{chosen.output}: {number_of(len(made.kernels), 'kernel')} for {made.system} {made.machine} in {seconds:.1f} s"
+    )
     threads = "threads by OpenMP" if "-fopenmp" in made.flags else "one thread"
     print(f"  {made.compiler}, {threads}")
     labels = {path: level for level, path in made.libraries.items()}
@@ -146,6 +149,8 @@ def env(chosen: argparse.Namespace) -> int:
         _print_json(found)
         return 0
     settings = found.pop("settings")
+    levels = enumerate(found["cpu"]["caches"], 1)
+    found["cpu"]["caches"] = ", ".join(f"L{level} {terminal.size(number)}" for level, number in levels)
     for title, content in found.items():
         if isinstance(content, dict):
             rows = [(f"  {name}", _text(value)) for name, value in content.items() if value not in ("", [])]
@@ -194,7 +199,8 @@ def cache_list(chosen: argparse.Namespace) -> int:
         for entry in entries
     ]
     terminal.table(("kernel", "size", "used", "compiled in", "folder"), rows, whole=1)
-    print(f"{len(entries)} kernels, {terminal.size(sum(entry.size for entry in entries))}, in {inspection.cache_dir()}")
+    whole = terminal.size(sum(entry.size for entry in entries))
+    print(f"{number_of(len(entries), 'kernel')}, {whole}, in {inspection.cache_dir()}")
     return 0
 
 

@@ -47,7 +47,8 @@ def parser() -> argparse.ArgumentParser:
         epilog="Exit status: 0 done; 1 done, and the answer is no; 2 could not be done.",
     )
     top.add_argument("--version", action="version", version=f"scattergen {__version__}")
-    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    top.set_defaults(function=_help(top))
+    commands = top.add_subparsers(metavar="COMMAND")
     _show(commands)
     _build(commands)
     _run(commands)
@@ -56,6 +57,16 @@ def parser() -> argparse.ArgumentParser:
     _command(commands, "env", "print versions, compiler, CPU, threads, paths and settings", answers.env)
     _completion(commands)
     return top
+
+
+def _help(parser: argparse.ArgumentParser) -> answers.Command:
+    """Return what answers where a command is missing: the help of those that there are."""
+
+    def show(_: argparse.Namespace) -> int:
+        parser.print_help(sys.stderr)
+        return 2
+
+    return show
 
 
 def _command(
@@ -141,11 +152,13 @@ def _bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _cache(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     whole = commands.add_parser("cache", help="look after the store of built kernels", description="The kernel store.")
-    parts = whole.add_subparsers(metavar="COMMAND", required=True)
+    whole.set_defaults(function=_help(whole))
+    parts = whole.add_subparsers(metavar="COMMAND")
     _command(parts, "dir", "print where the store is", answers.cache_dir)
     _command(parts, "list", "list its kernels: size, age, compile time", answers.cache_list)
     _command(parts, "verify", "read every library, and remove those that are damaged", answers.cache_verify)
-    prune = _command(parts, "prune", "remove what has not been used for long", answers.cache_prune)
+    more = " Without options that is what is above SCATTERGEN_CACHE_LIMIT."
+    prune = _command(parts, "prune", "remove what has not been used for long", answers.cache_prune, more=more)
     prune.add_argument("--older-than", type=_age, metavar="AGE", help="unused for so long: 90d, 12h")
     prune.add_argument("--max-size", type=_size, metavar="SIZE", help="the longest unused above it: 256M, 1G")
     _command(parts, "clear", "remove all kernels", answers.cache_clear)

@@ -64,7 +64,7 @@ def _words(parser: argparse.ArgumentParser, command: str = "") -> Iterator[tuple
             words += action.choices
         elif action.choices is not None and not action.option_strings:
             words += map(str, action.choices)
-        elif action.dest in ("spec", "items"):
+        elif action.dest in ("spec", "items", "subject"):
             words += SPECS
     yield command, words
     for name, inner in deeper:

@@ -92,7 +92,7 @@ def size(number: float) -> str:
     """Return bytes in the unit that suits them."""
     for unit in ("B", "KB", "MB"):
         if number < 1024:
-            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+            return f"{number:.1f}".removesuffix(".0") + f" {unit}"
         number /= 1024
     return f"{number:.1f} GB"
 

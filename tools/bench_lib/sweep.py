@@ -19,6 +19,7 @@ from scattergen.bench import workload
 from scattergen.bench.bench import align, timed
 from scattergen.bench.workload import Workload
 from scattergen.call.explained import explain
+from scattergen.cli.terminal import Progress
 
 from . import oracle, record
 from .record import Record
@@ -83,7 +84,7 @@ def _turn(function: Callable[[], Any]) -> float:
 def run(made: Record, chosen: list[Item], rounds: int, check: bool) -> list[str]:
     """Measure the items into the record; return those whose result has not the bits of the loop, if asked."""
     cases: dict[str, dict[str, Any]] = {}
-    wrong, done = [], 0
+    wrong, done, progress = [], 0, Progress()
     for (case, dtype), group in groupby(chosen, key=lambda item: (item.case, item.dtype)):
         several = list(group)
         plain, sibling_plain = _make(several[0]), _make(several[0].sibling)
@@ -95,8 +96,8 @@ def run(made: Record, chosen: list[Item], rounds: int, check: bool) -> list[str]
                 verdict = oracle.verdict(work, work.ours()(), by_bits=True)
                 wrong += [f"{item}: {verdict}"] if verdict else []
             done += 1
-        print(f"\r\033[K[{done}/{len(chosen)}] {case.name} {dtype} ", end="", file=sys.stderr, flush=True)
-    print("\r\033[K", end="", file=sys.stderr)
+        progress(done, len(chosen), f"{case.name} {dtype}")
+    progress.end()
     made["cases"] = cases | _siblings(cases)
     return wrong
 
