@@ -243,6 +243,7 @@ def test_a_run_and_its_record(tmp_path: Path) -> None:
     options = ["--rounds", "1", "--json", str(paths[0]), "--chart", str(paths[1])]
     done = tool("--only", "tiny", "--peers", "numpy,numba", *options)
     assert done.returncode == 0, done.stderr
+    assert "\r" not in done.stderr and "\033" not in done.stderr  # which is no terminal
     assert "tiny-set-2d" in done.stdout and "calls, not in the means" in done.stdout
     made = json.loads(paths[0].read_text(encoding="utf-8"))
     assert (made["format"], made["kind"], made["rounds"]) == (record.FORMAT, "run", 1)
