@@ -27,7 +27,7 @@ def specs(form: str) -> Iterator[KernelSpec]:
     """Yield a form with every element and operation; index types take turns."""
     turn = 0
     for operation in FORMS[form].operations:
-        kinds = OPERATIONS[operation]
+        kinds = OPERATIONS[operation].kinds
         for element in DTYPES.values():
             if element.kind in kinds and element.kind in FORMS[form].kinds:
                 for depth in filter(FORMS[form].least_depth.__le__, DEPTHS) if FORMS[form].has_depth else (1,):

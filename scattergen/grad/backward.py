@@ -98,7 +98,7 @@ def planned(
 ) -> Planned:  # fmt: skip
     """Return the plan of a step in reverse along `dims`; the strides of indices are in bytes, and turned already."""
     element = dtypes.of_numpy(dtype, "grad")
-    if element.kind not in OPERATIONS[operation]:  # it is moved
+    if element.kind not in OPERATIONS[operation].kinds:  # it is moved
         element = DTYPES[f"w{8 * element.size}"]
     (start, strides), (_, out_strides) = turned(shape, dims), turned(sizes, ())
     in_indices = tuple(stride // spec.index.size for stride in index_strides)

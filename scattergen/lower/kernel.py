@@ -17,10 +17,64 @@ from ..operators.dtypes import DType, Kind
 from ..operators.spec import MAX_RANK, NUMBER
 from .layout import LAYOUTS, Layout
 
-REDUCING = ("none", "add", "mul", "max", "min", "or", "and")
+_KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in ("opaque", "string"))
+
+_NUMBERS: tuple[Kind, ...] = ("unsigned", "float", "half", "complex")
+"""Sums and products of signed integers are those of unsigned ones."""
+
+_ORDERED: tuple[Kind, ...] = ("unsigned", "signed", "float", "half")
+
+
+class Operation(Record):
+    """What a kernel does with an old value and an update."""
+
+    kinds: tuple[Kind, ...]
+    """The kinds of elements that have it."""
+    assignment: str = ""
+    """The C operator that is a step of it, such as `+=`; empty where none is."""
+    function: str = ""
+    """Name of the C function that is a step of it where that operator is not."""
+    function_for: tuple[Kind, ...] = ()
+    """The kinds that need the function; element.c.j2 has it for each of them."""
+    overflows_int: bool = False
+    """Whether unsigned numbers need it too that are narrower than an int, which C computes with instead."""
+    comparison: str = ""
+    """The C operator, `<` or `>`, that holds where an update replaces the old value, if it is compared."""
+    comparative: str = ""
+    """That operator in words."""
+
+    @property
+    def operator(self) -> str:
+        """What the assignment computes with, such as `+`; empty where it only assigns."""
+        return self.assignment[:-1]
+
+
+REDUCING: dict[str, Operation] = {
+    "none": Operation(("word",), "="),
+    "add": Operation(_NUMBERS, "+=", "sum", ("half", "complex")),
+    "mul": Operation(_NUMBERS, "*=", "product", ("half", "complex"), overflows_int=True),
+    "max": Operation(_ORDERED, "", "greater", _ORDERED, comparison=">", comparative="greater"),
+    "min": Operation(_ORDERED, "", "less", _ORDERED, comparison="<", comparative="less"),
+    "or": Operation(("bool",), "|=", "either", ("bool",)),
+    "and": Operation(("bool",), "&=", "both", ("bool",)),
+}
 """The operations that updates are applied by."""
 
-_KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in ("opaque", "string"))
+OPERATIONS: dict[str, Operation] = {
+    **REDUCING,
+    "convert": Operation(("half",), "="),
+    "first": Operation(("bool", *_ORDERED)),
+    "gather": Operation(("word",)),
+    "take": Operation(("word",)),
+    "suffix": Operation(("float", "complex"), "*=", "product", ("complex",)),
+    "prefix": Operation(("float", "complex"), "*=", "product", ("complex",)),
+    "ties": Operation(("float",)),
+    "share": Operation(("float",)),
+}
+"""All of them; those of composed calls are applied by templates of their own."""
+
+IN_FLOATS = tuple(name for name, step in REDUCING.items() if "half" in step.kinds and step.operator)
+"""The reductions of halves that are computed in floats."""
 
 
 class Form(Record):
@@ -43,7 +97,7 @@ class Form(Record):
     """Whether its work is shared out to threads."""
     kinds: tuple[Kind, ...] = _KINDS
     """The kinds of elements that the form is for; those of opaque types are moved as words."""
-    operations: tuple[str, ...] = REDUCING
+    operations: tuple[str, ...] = tuple(REDUCING)
     """What its kernels do; in a form that no operator's loops lower to, something of its own."""
 
     @property
@@ -62,7 +116,7 @@ FORMS: dict[str, Form] = {
             wide=True,
             template="rows",
             kinds=("half",),
-            operations=("add", "mul"),
+            operations=IN_FLOATS,
         ),
         Form("lanes", "columns with an index for every element, applied in order in the output itself"),
         Form("tiles", "as lanes, a few columns at a time in a copy that fits the cache", wide=True, template="lanes"),
@@ -112,25 +166,6 @@ FORMS: dict[str, Form] = {
     )
 }
 
-OPERATIONS: dict[str, tuple[str, ...]] = {
-    "none": ("word",),
-    "add": ("unsigned", "float", "half", "complex"),
-    "mul": ("unsigned", "float", "half", "complex"),
-    "max": ("unsigned", "signed", "float", "half"),
-    "min": ("unsigned", "signed", "float", "half"),
-    "or": ("bool",),
-    "and": ("bool",),
-    "convert": ("half",),
-    "first": ("bool", "unsigned", "signed", "float", "half"),
-    "gather": ("word",),
-    "take": ("word",),
-    "suffix": ("float", "complex"),
-    "prefix": ("float", "complex"),
-    "ties": ("float",),
-    "share": ("float",),
-}
-"""What a kernel does with an old value and an update, and the kinds of elements that have it."""
-
 _NAMES = "|".join(sorted(FORMS, key=len, reverse=True))
 _TEXT = (
     rf"(?P<form>{_NAMES})_(?P<element>[a-z]+[0-9]*)_(?P<index>i[0-9]+)(_k(?P<depth>{NUMBER}))?_(?P<operation>[a-z]+)"
@@ -154,8 +189,8 @@ class KernelSpec(Record):
             raise SpecError(
                 "operation", self.operation, f"one of {', '.join(self.form.operations)} for {self.form.name}"
             )
-        if self.element.kind not in OPERATIONS[self.operation]:
-            raise SpecError("element", self.element.tag, f"a type of kind {' or '.join(OPERATIONS[self.operation])}")
+        if self.element.kind not in self.step.kinds:
+            raise SpecError("element", self.element.tag, f"a type of kind {' or '.join(self.step.kinds)}")
         if self.element.kind not in self.form.kinds:
             raise SpecError("element", self.element.tag, f"a {' or '.join(self.form.kinds)} for {self.form.name}")
         if self.index not in dtypes.INDEX_TYPES:
@@ -175,47 +210,43 @@ class KernelSpec(Record):
         return LAYOUTS[self.form.name]
 
     @property
+    def step(self) -> Operation:
+        """The operation's row of the table."""
+        return OPERATIONS[self.operation]
+
+    @property
     def step_function(self) -> str:
-        """Name of the C function that computes one step; empty where `=`, `+=` or `*=` says it."""
-        if self.operation in ("or", "and", "max", "min"):
-            return {"or": "either", "and": "both", "max": "greater", "min": "less"}[self.operation]
-        if self.operation in ("suffix", "prefix"):
-            return "product" if self.element.kind == "complex" else ""
-        narrow_product = self.operation == "mul" and self.element.kind == "unsigned" and self.element.size < 4
-        if self.operation in ("add", "mul") and (self.element.kind in ("complex", "half") or narrow_product):
-            return {"add": "sum", "mul": "product"}[self.operation]
-        return ""
+        """Name of the C function that computes one step; empty where an operator does."""
+        narrow = self.element.kind == "unsigned" and self.element.storage != self.element.arithmetic
+        needed = self.element.kind in self.step.function_for or (self.step.overflows_int and narrow)
+        return self.step.function if needed else ""
+
+    @property
+    def assignment(self) -> str:
+        """The C operator that is one step; raise KeyError where there is none."""
+        if not self.step.assignment:
+            raise KeyError(f"{self.operation} has no step for elements of kind {self.element.kind}")
+        return self.step.assignment
 
     @property
     def ranks(self) -> bool:
         """Whether halves are compared, as whole numbers in their order."""
-        return self.element.kind == "half" and self.operation in ("max", "min")
+        return self.element.kind == "half" and self.step.comparison != ""
 
     @property
     def converts(self) -> bool:
         """Whether targets are copied to `wide` ones and back: halves that are computed with, in a form that does so."""
-        return self.element.kind == "half" and self.form.wide and self.operation in ("add", "mul", "convert")
+        return self.narrows and self.form.wide
 
     @property
     def rounds(self) -> bool:
         """Whether sums and products of halves are rounded while they stay floats."""
-        half = self.element.kind == "half" and self.operation in ("add", "mul")
-        return half and (self.converts or self.form.keeps)
+        return self.narrows and self.step.operator != "" and (self.form.wide or self.form.keeps)
 
     @property
     def narrows(self) -> bool:
         """Whether floats become halves again."""
-        return self.element.kind == "half" and self.operation in ("add", "mul", "convert")
-
-    @property
-    def comparison(self) -> str:
-        """C operator that holds where an update replaces the old value under max and min."""
-        return {"max": ">", "min": "<"}[self.operation]
-
-    @property
-    def comparative(self) -> str:
-        """That operator in words."""
-        return {"max": "greater", "min": "less"}[self.operation]
+        return self.element.kind == "half" and self.step.assignment != ""
 
     def __repr__(self) -> str:
         return f"KernelSpec({str(self)!r})"

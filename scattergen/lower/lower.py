@@ -28,6 +28,12 @@ from .loops import Component, Loop, Nest
 
 _MISSING = Loop(1, 0, 0, 0)
 
+_OF_BOOLS = {"add": "or", "mul": "and", "max": "or", "min": "and"}
+"""Reductions as operations on bools."""
+
+_WRAPPING = ("add", "mul")
+"""Those of integers that do not depend on the sign."""
+
 _ELEMENTS_REACH = 1 << 31
 """How far apart in the output, in elements, the targets of single elements may lie: kernels hold offsets in 32 bits."""
 
@@ -51,8 +57,8 @@ def element(dtype: DType, reduction: str) -> tuple[DType, str]:
     if reduction == "none":
         return DTYPES[f"w{8 * dtype.size}"], "none"
     if dtype.kind == "bool":
-        return dtype, "or" if reduction in ("add", "max") else "and"
-    if dtype.kind == "signed" and reduction in ("add", "mul"):
+        return dtype, _OF_BOOLS[reduction]
+    if dtype.kind == "signed" and reduction in _WRAPPING:
         return DTYPES[f"u{8 * dtype.size}"], reduction
     return dtype, reduction
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from ..common.record import Record
 from ..operators.dtypes import DType
+from .kernel import IN_FLOATS
 from .layout import BLOCK, LAYOUTS, MOST_THREADS, Numbers, Values
 from .loops import Nest
 from .lower import NEST_VALUES, VALUES, Loops
@@ -138,7 +139,7 @@ class Work(Record):
     @property
     def widens(self) -> bool:
         """Whether a form that works on a copy holds floats there."""
-        return self.element.kind == "half" and self.operation in ("add", "mul")
+        return self.element.kind == "half" and self.operation in IN_FLOATS
 
     @property
     def wide_size(self) -> int:

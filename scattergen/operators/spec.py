@@ -12,7 +12,7 @@ import re
 from ..common.record import Record
 from ..errors import SpecError
 from . import dtypes
-from .dtypes import DType
+from .dtypes import DType, Kind
 from .ops import OPS, Op, Version
 
 MAX_RANK = 64
@@ -27,6 +27,13 @@ _TEXT = (
     rf"_r(?P<rank>{NUMBER})(?P<letter>[ak])(?P<place>{NUMBER})_(?P<word>[a-z]+)(_opset(?P<opset>{NUMBER}))?"
 )
 GRAMMAR = "<operator>_<dtype>_<index dtype>_r<rank><a: axis, k: index depth><number>_<reduction or mode>[_opset<opset>]"
+
+_LACKED: dict[tuple[Kind, str], str] = {
+    ("complex", "max"): "a real type for max: complex numbers have no order",
+    ("complex", "min"): "a real type for min: complex numbers have no order",
+    ("string", "mul"): "a type of numbers for mul: strings have no product",
+}
+"""Kinds of elements and the reductions that they lack → what is allowed instead."""
 
 
 class OpSpec(Record):
@@ -59,10 +66,8 @@ class OpSpec(Record):
                 return self._replace(mode=version.modes[0])
             allowed = " or ".join(version.modes) if version.modes[0] else "none"
             raise SpecError("mode", self.mode, f"{allowed} for {self.op}-{self.opset}")
-        if self.dtype.kind == "complex" and self.reduction in ("max", "min"):
-            raise SpecError("dtype", self.dtype.tag, f"a real type for {self.reduction}: complex numbers have no order")
-        if self.dtype.kind == "string" and self.reduction == "mul":
-            raise SpecError("dtype", self.dtype.tag, "a type of numbers for mul: strings have no product")
+        if (lacked := _LACKED.get((self.dtype.kind, self.reduction))) is not None:
+            raise SpecError("dtype", self.dtype.tag, lacked)
         if not 1 <= self.rank <= MAX_RANK:
             raise SpecError("rank", self.rank, f"1 to {MAX_RANK}")
         places = self.op.place.allowed(self.rank)
