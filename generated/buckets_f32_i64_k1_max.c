@@ -35,7 +35,7 @@ SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict 
 {
     enum { PIECE = 1024 };
     for (int64_t i = 0; i < bytes; i += PIECE)
-        memcpy(to + i, from + i, (size_t)(bytes - i < PIECE ? bytes - i : PIECE));
+        memcpy(to + i, from + i, (size_t)least(bytes - i, PIECE));
 }
 
 /* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
@@ -77,7 +77,7 @@ SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *lay
     int32_t offset[BLOCK];
     int64_t most = BLOCK;
     while (from < to) {
-        const int64_t k = from, n = to - from < most ? to - from : most;
+        const int64_t k = from, n = least(to - from, most);
         if (!offsets(offset, index + k * step, step, n, size, stride))
             from += n;
         else if (n > 1)
@@ -93,14 +93,14 @@ static int64_t check(const void *indices, const int64_t *layout, int32_t threads
     const int64_t positions = layout[COUNT];
 #ifdef _OPENMP
     if (threads > 1) {
-        int64_t least = INT64_MAX;
-#pragma omp parallel for num_threads(threads) reduction(min : least)
+        int64_t first = INT64_MAX;
+#pragma omp parallel for num_threads(threads) reduction(min : first)
         for (int32_t t = 0; t < threads; t++) {
             const int64_t found = first_bad(indices, layout, positions * t / threads, positions * (t + 1) / threads);
-            if (found >= 0 && found < least)
-                least = found;
+            if (found >= 0 && found < first)
+                first = found;
         }
-        return least == INT64_MAX ? -1 : least;
+        return first == INT64_MAX ? -1 : first;
     }
 #endif
     (void)threads;
@@ -133,11 +133,6 @@ typedef struct {
 } entry;
 
 enum { LISTED = LISTED_BYTES / (int)sizeof(entry) };
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Tuples that a thread takes in a round at most: each of its lists, one for an owner, has room for all of them. */
 static int64_t room_of(int64_t threads)

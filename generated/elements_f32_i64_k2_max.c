@@ -32,7 +32,7 @@ SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict 
 {
     enum { PIECE = 1024 };
     for (int64_t i = 0; i < bytes; i += PIECE)
-        memcpy(to + i, from + i, (size_t)(bytes - i < PIECE ? bytes - i : PIECE));
+        memcpy(to + i, from + i, (size_t)least(bytes - i, PIECE));
 }
 
 /* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
@@ -79,7 +79,7 @@ SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *lay
     int32_t offset[BLOCK];
     int64_t most = BLOCK;
     while (from < to) {
-        const int64_t k = from, n = to - from < most ? to - from : most;
+        const int64_t k = from, n = least(to - from, most);
         if (!offsets(offset, index + k * step, step, n, size, stride))
             from += n;
         else if (n > 1)
@@ -196,11 +196,11 @@ static int64_t run(void *out, const void *data, const void *indices, const void 
     int32_t offset[BLOCK + AHEAD]; /* the last ones are fetched ahead, never applied */
     element row[BLOCK];
     (void)scratch, (void)threads;
-    memset(offset, 0, (size_t)((count < BLOCK ? count : BLOCK) + AHEAD) * sizeof *offset);
+    memset(offset, 0, (size_t)(least(count, BLOCK) + AHEAD) * sizeof *offset);
     if (data)
         copy_run(o, data, layout[TOTAL]);
     for (int64_t k = 0; k < count; k += BLOCK) {
-        const int64_t n = count - k < BLOCK ? count - k : BLOCK;
+        const int64_t n = least(count - k, BLOCK);
         if (offsets(offset, index + k * DEPTH, DEPTH, n, size, stride))
             return failed(indices, layout);
         const element *packed = in_row(row, update + k * step, step, n);

@@ -160,7 +160,7 @@ static void settle(element *to, const element *before, const wide *from, int64_t
 {
     element rounded[BLOCK];
     for (int64_t k = 0; k < n; k += BLOCK) {
-        const int64_t m = n - k < BLOCK ? n - k : BLOCK;
+        const int64_t m = least(n - k, BLOCK);
         store(rounded, from + k, m);
         for (int64_t i = 0; i < m; i++)
             to[k + i] = (before[k + i] & 0x7fff) > 0x7c00 ? before[k + i] : rounded[i];

@@ -131,7 +131,7 @@ static inline element part_of(element value, int given)
 /* Fetch what is needed soon; of long rows the first part, as the hardware foresees the rest. */
 static inline void fetch(const void *row, int64_t bytes)
 {
-    for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
+    for (int64_t i = 0, end = least(bytes, FETCHED); i < end; i += LINE)
         __builtin_prefetch(SCATTERGEN_AT((const char *)row, i));
 }
 
@@ -146,9 +146,9 @@ static int take_run(void *out, const element *restrict value, const index_type *
     int64_t offset[BLOCK + AHEAD]; /* the last ones are fetched ahead, never used */
     element *restrict gradient = (element *)out + layout[GRADIENT];
     const int64_t total = layout[TOTAL];
-    memset(offset, 0, (size_t)((extent < BLOCK ? extent : BLOCK) + AHEAD) * sizeof *offset);
+    memset(offset, 0, (size_t)(least(extent, BLOCK) + AHEAD) * sizeof *offset);
     for (int64_t k = 0; k < extent; k += BLOCK) {
-        const int64_t n = extent - k < BLOCK ? extent - k : BLOCK;
+        const int64_t n = least(extent - k, BLOCK);
         if (offsets(offset, index + p->index + k * inner[INDEX], inner[INDEX], n, size, stride))
             return 1;
         const int64_t first = p->out + k * inner[OUT], at = p->update + k * inner[UPDATE];

@@ -34,7 +34,7 @@ SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict 
 {
     enum { PIECE = 1024 };
     for (int64_t i = 0; i < bytes; i += PIECE)
-        memcpy(to + i, from + i, (size_t)(bytes - i < PIECE ? bytes - i : PIECE));
+        memcpy(to + i, from + i, (size_t)least(bytes - i, PIECE));
 }
 
 /* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
@@ -81,7 +81,7 @@ SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *lay
     int64_t offset[BLOCK];
     int64_t most = BLOCK;
     while (from < to) {
-        const int64_t k = from, n = to - from < most ? to - from : most;
+        const int64_t k = from, n = least(to - from, most);
         if (!offsets(offset, index + k * step, step, n, size, stride))
             from += n;
         else if (n > 1)
@@ -97,14 +97,14 @@ static int64_t check(const void *indices, const int64_t *layout, int32_t threads
     const int64_t positions = layout[COUNT];
 #ifdef _OPENMP
     if (threads > 1) {
-        int64_t least = INT64_MAX;
-#pragma omp parallel for num_threads(threads) reduction(min : least)
+        int64_t first = INT64_MAX;
+#pragma omp parallel for num_threads(threads) reduction(min : first)
         for (int32_t t = 0; t < threads; t++) {
             const int64_t found = first_bad(indices, layout, positions * t / threads, positions * (t + 1) / threads);
-            if (found >= 0 && found < least)
-                least = found;
+            if (found >= 0 && found < first)
+                first = found;
         }
-        return least == INT64_MAX ? -1 : least;
+        return first == INT64_MAX ? -1 : first;
     }
 #endif
     (void)threads;
@@ -133,7 +133,7 @@ static int note(uint32_t *restrict last, int64_t first, int64_t end, const index
     const int64_t *size = layout + SIZES, *stride = layout + STRIDES;
     int64_t offset[BLOCK];
     for (int64_t k = 0; k < count; k += BLOCK) {
-        const int64_t n = count - k < BLOCK ? count - k : BLOCK;
+        const int64_t n = least(count - k, BLOCK);
         if (offsets(offset, index + k * step, step, n, size, stride))
             return 1;
         for (int64_t i = 0; i < n; i++) {

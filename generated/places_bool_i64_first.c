@@ -92,7 +92,7 @@ static inline void note(int64_t *restrict out, const element *restrict value, co
 /* Fetch what is needed soon; of long rows the first part, as the hardware foresees the rest. */
 static inline void fetch(const void *row, int64_t bytes)
 {
-    for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
+    for (int64_t i = 0, end = least(bytes, FETCHED); i < end; i += LINE)
         __builtin_prefetch(SCATTERGEN_AT((const char *)row, i));
 }
 
@@ -103,7 +103,7 @@ static int by_rows(int64_t *out, const element *value, const index_type *index, 
     const int64_t count = layout[COUNT], step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
     int64_t offset[BLOCK];
     for (int64_t k = (count - 1) / BLOCK * BLOCK; k >= 0; k -= BLOCK) {
-        const int64_t n = count - k < BLOCK ? count - k : BLOCK;
+        const int64_t n = least(count - k, BLOCK);
         if (offsets(offset, index + k * step, step, n, layout + SIZE, layout + OUT_AXIS))
             return 1;
         for (int64_t i = n - 1; i >= 0 && columns == 1; i--)
@@ -128,7 +128,7 @@ static int by_elements(int64_t *out, const element *value, const index_type *ind
     int64_t offset[BLOCK];
     for (int64_t k = count - 1; k >= 0; k--) {
         for (int64_t c = 0; c < columns; c += BLOCK) {
-            const int64_t n = columns - c < BLOCK ? columns - c : BLOCK;
+            const int64_t n = least(columns - c, BLOCK);
             const element *row = update + k * layout[UPDATE_STEP] + c;
             const index_type *row_index = index + k * layout[INDEX_STEP] + c * step;
             if (offsets(offset, row_index, step, n, layout + SIZE, layout + OUT_AXIS))
@@ -148,7 +148,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
 {
     const int64_t outers = layout[OUTER], inner = layout[INNER], size = layout[SIZE], axis = layout[OUT_AXIS];
     const int64_t most = (inner + LEAST_COLUMNS - 1) / LEAST_COLUMNS;
-    const int64_t blocks = outers >= all ? 1 : most < all ? most : all;
+    const int64_t blocks = outers >= all ? 1 : least(most, all);
     int bad = 0;
     (void)scratch;
     for (int64_t t = outers * blocks * me / all; t < outers * blocks * (me + 1) / all; t++) {

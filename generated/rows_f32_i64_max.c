@@ -35,7 +35,7 @@ SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict 
 {
     enum { PIECE = 1024 };
     for (int64_t i = 0; i < bytes; i += PIECE)
-        memcpy(to + i, from + i, (size_t)(bytes - i < PIECE ? bytes - i : PIECE));
+        memcpy(to + i, from + i, (size_t)least(bytes - i, PIECE));
 }
 
 /* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
@@ -73,8 +73,7 @@ SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *lay
     int64_t most = BLOCK;
     while (from < to) {
         const int64_t row = from / count, k = from % count;
-        const int64_t rest = to - from < count - k ? to - from : count - k;
-        const int64_t n = rest < most ? rest : most;
+        const int64_t n = least(least(to - from, count - k), most);
         if (!wrap(offset, index + row * index_row + k, n, size))
             from += n;
         else if (n > 1)
@@ -90,14 +89,14 @@ static int64_t check(const void *indices, const int64_t *layout, int32_t threads
     const int64_t positions = layout[ROWS] * layout[COUNT];
 #ifdef _OPENMP
     if (threads > 1) {
-        int64_t least = INT64_MAX;
-#pragma omp parallel for num_threads(threads) reduction(min : least)
+        int64_t first = INT64_MAX;
+#pragma omp parallel for num_threads(threads) reduction(min : first)
         for (int32_t t = 0; t < threads; t++) {
             const int64_t found = first_bad(indices, layout, positions * t / threads, positions * (t + 1) / threads);
-            if (found >= 0 && found < least)
-                least = found;
+            if (found >= 0 && found < first)
+                first = found;
         }
-        return least == INT64_MAX ? -1 : least;
+        return first == INT64_MAX ? -1 : first;
     }
 #endif
     (void)threads;
@@ -120,7 +119,7 @@ static int apply_row(element *restrict row, const index_type *restrict index, co
 {
     int64_t offset[BLOCK];
     for (int64_t k = 0; k < count; k += BLOCK) {
-        const int64_t n = count - k < BLOCK ? count - k : BLOCK;
+        const int64_t n = least(count - k, BLOCK);
         if (wrap(offset, index + k, n, size))
             return 1;
         int64_t i = 0;

@@ -41,7 +41,7 @@ SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict 
 {
     enum { PIECE = 1024 };
     for (int64_t i = 0; i < bytes; i += PIECE)
-        memcpy(to + i, from + i, (size_t)(bytes - i < PIECE ? bytes - i : PIECE));
+        memcpy(to + i, from + i, (size_t)least(bytes - i, PIECE));
 }
 
 /* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
@@ -85,8 +85,7 @@ SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *lay
     int64_t most = BLOCK;
     while (from < to) {
         const int64_t row = from / count, k = from % count;
-        const int64_t rest = to - from < count - k ? to - from : count - k;
-        const int64_t n = rest < most ? rest : most;
+        const int64_t n = least(least(to - from, count - k), most);
         if (!offsets(offset, index + row * index_outer + k * step, step, n, size, stride))
             from += n;
         else if (n > 1)
@@ -102,14 +101,14 @@ static int64_t check(const void *indices, const int64_t *layout, int32_t threads
     const int64_t positions = layout[OUTER] * layout[COUNT];
 #ifdef _OPENMP
     if (threads > 1) {
-        int64_t least = INT64_MAX;
-#pragma omp parallel for num_threads(threads) reduction(min : least)
+        int64_t first = INT64_MAX;
+#pragma omp parallel for num_threads(threads) reduction(min : first)
         for (int32_t t = 0; t < threads; t++) {
             const int64_t found = first_bad(indices, layout, positions * t / threads, positions * (t + 1) / threads);
-            if (found >= 0 && found < least)
-                least = found;
+            if (found >= 0 && found < first)
+                first = found;
         }
-        return least == INT64_MAX ? -1 : least;
+        return first == INT64_MAX ? -1 : first;
     }
 #endif
     (void)threads;
@@ -128,7 +127,7 @@ enum { LINE = 64, FETCHED = 256 };
 /* Fetch what is needed soon; of long rows the first part, as the hardware foresees the rest. */
 static inline void fetch(const void *row, int64_t bytes)
 {
-    for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
+    for (int64_t i = 0, end = least(bytes, FETCHED); i < end; i += LINE)
         __builtin_prefetch(SCATTERGEN_AT((const char *)row, i));
 }
 
@@ -149,14 +148,14 @@ static int apply_range(element *out, const index_type *index, const element *upd
     const int64_t index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
     const int64_t bytes = length * (int64_t)sizeof(element);
     int64_t offset[BLOCK + AHEAD]; /* the last ones are fetched ahead, never applied */
-    memset(offset, 0, (size_t)((count < BLOCK ? count : BLOCK) + AHEAD) * sizeof *offset);
+    memset(offset, 0, (size_t)(least(count, BLOCK) + AHEAD) * sizeof *offset);
     for (int64_t k = 0; k < count; k += BLOCK) {
-        const int64_t n = count - k < BLOCK ? count - k : BLOCK;
+        const int64_t n = least(count - k, BLOCK);
         if (offsets(offset, index + k * index_step, index_step, n, size, stride))
             return 1;
         for (int64_t i = 0; i < n; i++) {
             const int64_t from = offset[i] < first ? first : offset[i];
-            const int64_t to = offset[i] + length < end ? offset[i] + length : end;
+            const int64_t to = least(offset[i] + length, end);
             fetch(out + offset[i + AHEAD], bytes);
             fetch(SCATTERGEN_AT(update, (k + i + AHEAD) * update_step), bytes);
             if (from < to)

@@ -60,7 +60,7 @@ SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict 
 {
     enum { PIECE = 1024 };
     for (int64_t i = 0; i < bytes; i += PIECE)
-        memcpy(to + i, from + i, (size_t)(bytes - i < PIECE ? bytes - i : PIECE));
+        memcpy(to + i, from + i, (size_t)least(bytes - i, PIECE));
 }
 
 /* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
@@ -129,7 +129,7 @@ enum { RUNS_AHEAD = 8, FETCHED = 1024, LINE = 64 };
 /* Fetch what is needed soon; of long rows the first part, as the hardware foresees the rest. */
 static inline void fetch(const void *row, int64_t bytes)
 {
-    for (int64_t i = 0; i < (bytes < FETCHED ? bytes : FETCHED); i += LINE)
+    for (int64_t i = 0, end = least(bytes, FETCHED); i < end; i += LINE)
         __builtin_prefetch(SCATTERGEN_AT((const char *)row, i));
 }
 
@@ -150,8 +150,7 @@ SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *lay
     index_type tuples[BLOCK * DEPTH + 1];
     int64_t offset[BLOCK], most = BLOCK;
     for (int64_t k = from % inner[EXTENT]; from < to;) {
-        const int64_t rest = to - from < inner[EXTENT] - k ? to - from : inner[EXTENT] - k;
-        const int64_t n = rest < most ? rest : most;
+        const int64_t n = least(least(to - from, inner[EXTENT] - k), most);
         gather(tuples, (const char *)indices + p.index + k * inner[INDEX], inner[INDEX], n, layout[COMPONENT_STEP]);
         if (offsets(offset, tuples, DEPTH, n, size, stride)) {
             if (n == 1)
@@ -183,14 +182,14 @@ static int64_t check(const void *indices, const int64_t *layout, int32_t threads
     const int64_t positions = positions_of(layout);
 #ifdef _OPENMP
     if (threads > 1) {
-        int64_t least = INT64_MAX;
-#pragma omp parallel for num_threads(threads) reduction(min : least)
+        int64_t first = INT64_MAX;
+#pragma omp parallel for num_threads(threads) reduction(min : first)
         for (int32_t t = 0; t < threads; t++) {
             const int64_t found = first_bad(indices, layout, positions * t / threads, positions * (t + 1) / threads);
-            if (found >= 0 && found < least)
-                least = found;
+            if (found >= 0 && found < first)
+                first = found;
         }
-        return least == INT64_MAX ? -1 : least;
+        return first == INT64_MAX ? -1 : first;
     }
 #endif
     (void)threads;
@@ -219,7 +218,7 @@ static int apply_run(char *out, const char *indices, const char *updates, const 
     index_type tuples[BLOCK * DEPTH + 1];
     int64_t offset[BLOCK];
     for (int64_t k = 0; k < inner[EXTENT]; k += block) {
-        const int64_t n = inner[EXTENT] - k < block ? inner[EXTENT] - k : block, offsets_read = moves ? n : 1;
+        const int64_t n = least(inner[EXTENT] - k, block), offsets_read = moves ? n : 1;
         gather(tuples, indices + p->index + k * inner[INDEX], inner[INDEX], offsets_read, layout[COMPONENT_STEP]);
         if (offsets(offset, tuples, DEPTH, offsets_read, size, stride))
             return 1;

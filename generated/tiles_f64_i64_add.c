@@ -38,7 +38,7 @@ SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict 
 {
     enum { PIECE = 1024 };
     for (int64_t i = 0; i < bytes; i += PIECE)
-        memcpy(to + i, from + i, (size_t)(bytes - i < PIECE ? bytes - i : PIECE));
+        memcpy(to + i, from + i, (size_t)least(bytes - i, PIECE));
 }
 
 /* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
@@ -72,7 +72,7 @@ static inline void stream_run(element *restrict to, const element *restrict from
     const int64_t bytes = n * (int64_t)sizeof *to, before = (int64_t)(-(uintptr_t)to % 64);
     char *t = (char *)to;
     const char *f = (const char *)from;
-    int64_t i = before < bytes ? before : bytes;
+    int64_t i = least(before, bytes);
     memcpy(t, f, (size_t)i);
     for (; i + 64 <= bytes; i += 64) {
         part line[4];
@@ -87,11 +87,6 @@ static inline void stream_run(element *restrict to, const element *restrict from
 static inline void end_stream(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-}
-
-static inline int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Fetch what is needed soon, all of it: the hardware stops at the end of a row, and of a page. */
@@ -171,8 +166,7 @@ SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *lay
     int64_t most = BLOCK;
     while (from < to) {
         const int64_t row = from / inner, k = from % inner;
-        const int64_t rest = to - from < inner - k ? to - from : inner - k;
-        const int64_t n = rest < most ? rest : most;
+        const int64_t n = least(least(to - from, inner - k), most);
         if (!place(offset, column, row_of(indices, row, layout) + k, n, size, 0))
             from += n;
         else if (n > 1)
@@ -188,14 +182,14 @@ static int64_t check(const void *indices, const int64_t *layout, int32_t threads
     const int64_t positions = layout[OUTER] * layout[COUNT] * layout[INNER];
 #ifdef _OPENMP
     if (threads > 1) {
-        int64_t least = INT64_MAX;
-#pragma omp parallel for num_threads(threads) reduction(min : least)
+        int64_t first = INT64_MAX;
+#pragma omp parallel for num_threads(threads) reduction(min : first)
         for (int32_t t = 0; t < threads; t++) {
             const int64_t found = first_bad(indices, layout, positions * t / threads, positions * (t + 1) / threads);
-            if (found >= 0 && found < least)
-                least = found;
+            if (found >= 0 && found < first)
+                first = found;
         }
-        return least == INT64_MAX ? -1 : least;
+        return first == INT64_MAX ? -1 : first;
     }
 #endif
     (void)threads;

@@ -36,7 +36,7 @@ SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict 
 {
     enum { PIECE = 1024 };
     for (int64_t i = 0; i < bytes; i += PIECE)
-        memcpy(to + i, from + i, (size_t)(bytes - i < PIECE ? bytes - i : PIECE));
+        memcpy(to + i, from + i, (size_t)least(bytes - i, PIECE));
 }
 
 /* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
@@ -70,7 +70,7 @@ static inline void stream_run(char *restrict to, const char *restrict from, int6
     const int64_t bytes = n * (int64_t)sizeof *to, before = (int64_t)(-(uintptr_t)to % 64);
     char *t = (char *)to;
     const char *f = (const char *)from;
-    int64_t i = before < bytes ? before : bytes;
+    int64_t i = least(before, bytes);
     memcpy(t, f, (size_t)i);
     for (; i + 64 <= bytes; i += 64) {
         part line[4];
@@ -212,7 +212,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
         const char *update = (const char *)updates + p.update + t * layout[UPDATE_STEP];
         index_type start;
         memcpy(&start, (const char *)indices + p.index, sizeof start);
-        n = length - t < end - k ? length - t : end - k;
+        n = least(length - t, end - k);
         if (!fits(start, layout))
             return 1;
         copy_rows((char *)out + p.out + (start + t) * layout[OUT_STEP], update, n, layout);

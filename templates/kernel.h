@@ -32,6 +32,11 @@
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes) __asm__("memmove");
 #endif
 
+static inline int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* The address of element n of an array, which may lie anywhere: what is fetched ahead may be past the end, where a
  * pointer must not go. */
 #define SCATTERGEN_AT(array, n) ((const void *)((uintptr_t)(array) + (uintptr_t)(n) * sizeof *(array)))
