@@ -56,34 +56,34 @@ SCATTERGEN_ONCE static int offsets(int64_t *restrict offset, const index_type *r
 /* Where the loops stand: the coordinates of all but the innermost, and what they add up to in each array. */
 typedef struct {
     int64_t at[MOST_LOOPS], out, index, update;
-} place;
+} cursor;
 
 /* Step to the next run of the innermost loop; zero after the last one. */
-static int next_run(place *p, const int64_t *layout)
+static int next_run(cursor *c, const int64_t *layout)
 {
     for (int64_t d = layout[LOOPS] - 2; d >= 0; d--) {
         const int64_t *loop = layout + FIRST_LOOP + d * LOOP_NUMBERS;
-        p->out += loop[OUT];
-        p->index += loop[INDEX];
-        p->update += loop[UPDATE];
-        if (++p->at[d] < loop[EXTENT])
+        c->out += loop[OUT];
+        c->index += loop[INDEX];
+        c->update += loop[UPDATE];
+        if (++c->at[d] < loop[EXTENT])
             return 1;
-        p->out -= loop[EXTENT] * loop[OUT];
-        p->index -= loop[EXTENT] * loop[INDEX];
-        p->update -= loop[EXTENT] * loop[UPDATE];
-        p->at[d] = 0;
+        c->out -= loop[EXTENT] * loop[OUT];
+        c->index -= loop[EXTENT] * loop[INDEX];
+        c->update -= loop[EXTENT] * loop[UPDATE];
+        c->at[d] = 0;
     }
     return 0;
 }
 
-/* Leave of a loop the steps that fall to thread `me` of `all`, and let p begin there; zero where there are none. */
-static int take_part(int64_t *loop, place *p, int64_t me, int64_t all)
+/* Leave of a loop the steps that fall to thread `me` of `all`, and let c begin there; zero where there are none. */
+static int take_part(int64_t *loop, cursor *c, int64_t me, int64_t all)
 {
     const int64_t first = loop[EXTENT] * me / all;
     loop[EXTENT] = loop[EXTENT] * (me + 1) / all - first;
-    p->out = first * loop[OUT];
-    p->index = first * loop[INDEX];
-    p->update = first * loop[UPDATE];
+    c->out = first * loop[OUT];
+    c->index = first * loop[INDEX];
+    c->update = first * loop[UPDATE];
     return loop[EXTENT] > 0;
 }
 
@@ -94,14 +94,14 @@ static int64_t check(const void *indices, const int64_t *layout, int32_t threads
 {
     const int64_t *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t *inner = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
-    place p = {.at = {0}};
+    cursor c = {.at = {0}};
     int64_t position = 0, offset;
     (void)threads;
     do {
         for (int64_t i = 0; i < inner[EXTENT]; i++, position++)
-            if (offsets(&offset, (const index_type *)indices + p.index + i * inner[INDEX], DEPTH, 1, size, stride))
+            if (offsets(&offset, (const index_type *)indices + c.index + i * inner[INDEX], DEPTH, 1, size, stride))
                 return position;
-    } while (next_run(&p, layout));
+    } while (next_run(&c, layout));
     return -1;
 }
 
@@ -119,9 +119,9 @@ static inline void fetch(const void *row, int64_t bytes)
         __builtin_prefetch(SCATTERGEN_AT((const char *)row, i));
 }
 
-/* Take the steps of a run of the innermost loop that begins at p; nonzero when an index is out of bounds. */
+/* Take the steps of a run of the innermost loop that begins at c; nonzero when an index is out of bounds. */
 static int take_run(void *out, const element *restrict value, const index_type *index, const element *restrict update,
-                    const place *p, const int64_t *layout)
+                    const cursor *c, const int64_t *layout)
 {
     const int64_t *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t *inner = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
@@ -133,9 +133,9 @@ static int take_run(void *out, const element *restrict value, const index_type *
     memset(offset, 0, (size_t)(least(extent, BLOCK) + AHEAD) * sizeof *offset);
     for (int64_t k = 0; k < extent; k += BLOCK) {
         const int64_t n = least(extent - k, BLOCK);
-        if (offsets(offset, index + p->index + k * inner[INDEX], inner[INDEX], n, size, stride))
+        if (offsets(offset, index + c->index + k * inner[INDEX], inner[INDEX], n, size, stride))
             return 1;
-        const int64_t first = p->out + k * inner[OUT], at = p->update + k * inner[UPDATE];
+        const int64_t first = c->out + k * inner[OUT], at = c->update + k * inner[UPDATE];
         if (length == 1) {
             for (int64_t i = 0; i < n; i++) {
                 const int64_t t = first + i * inner[OUT] + offset[i], u = at + i * inner[UPDATE];
@@ -171,7 +171,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
 {
     const int64_t numbers = FIRST_LOOP + layout[LOOPS] * LOOP_NUMBERS, shared = layout[SHARED];
     int64_t mine[FIRST_LOOP + MOST_LOOPS * LOOP_NUMBERS];
-    place p = {.at = {0}};
+    cursor c = {.at = {0}};
     int bad = 0;
     (void)scratch;
     memcpy(mine, layout, (size_t)numbers * sizeof *mine);
@@ -180,15 +180,15 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
     if (shared == layout[LOOPS]) {
         const int64_t first = layout[LENGTH] * me / all;
         mine[LENGTH] = layout[LENGTH] * (me + 1) / all - first;
-        p.out = first * layout[OUT_STEP];
-        p.update = first * layout[UPDATE_STEP];
+        c.out = first * layout[OUT_STEP];
+        c.update = first * layout[UPDATE_STEP];
     } else if (shared >= 0) {
-        if (!take_part(mine + FIRST_LOOP + shared * LOOP_NUMBERS, &p, me, all))
+        if (!take_part(mine + FIRST_LOOP + shared * LOOP_NUMBERS, &c, me, all))
             return 0;
     }
     do {
-        bad |= take_run(out, data, indices, updates, &p, mine);
-    } while (next_run(&p, mine));
+        bad |= take_run(out, data, indices, updates, &c, mine);
+    } while (next_run(&c, mine));
     return bad;
 }
 

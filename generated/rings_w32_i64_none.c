@@ -90,22 +90,22 @@ static inline void end_stream(void)
 /* Where the loops stand: the coordinates of all but the innermost, and what they add up to in each array. */
 typedef struct {
     int64_t at[MOST_LOOPS], out, index, update;
-} place;
+} cursor;
 
 /* Step to the next run of the innermost loop; zero after the last one. */
-static int next_run(place *p, const int64_t *layout)
+static int next_run(cursor *c, const int64_t *layout)
 {
     for (int64_t d = layout[LOOPS] - 2; d >= 0; d--) {
         const int64_t *loop = layout + FIRST_LOOP + d * LOOP_NUMBERS;
-        p->out += loop[OUT];
-        p->index += loop[INDEX];
-        p->update += loop[UPDATE];
-        if (++p->at[d] < loop[EXTENT])
+        c->out += loop[OUT];
+        c->index += loop[INDEX];
+        c->update += loop[UPDATE];
+        if (++c->at[d] < loop[EXTENT])
             return 1;
-        p->out -= loop[EXTENT] * loop[OUT];
-        p->index -= loop[EXTENT] * loop[INDEX];
-        p->update -= loop[EXTENT] * loop[UPDATE];
-        p->at[d] = 0;
+        c->out -= loop[EXTENT] * loop[OUT];
+        c->index -= loop[EXTENT] * loop[INDEX];
+        c->update -= loop[EXTENT] * loop[UPDATE];
+        c->at[d] = 0;
     }
     return 0;
 }
@@ -129,18 +129,18 @@ static int64_t windows(const int64_t *layout)
 }
 
 /* Return where the loops stand at run n of the innermost one. */
-static place place_of(int64_t n, const int64_t *layout)
+static cursor cursor_at(int64_t n, const int64_t *layout)
 {
-    place p = {.at = {0}};
+    cursor c = {.at = {0}};
     for (int64_t d = layout[LOOPS] - 2; n; d--) {
         const int64_t *loop = layout + FIRST_LOOP + d * LOOP_NUMBERS;
-        p.at[d] = n % loop[EXTENT];
-        p.out += p.at[d] * loop[OUT];
-        p.index += p.at[d] * loop[INDEX];
-        p.update += p.at[d] * loop[UPDATE];
+        c.at[d] = n % loop[EXTENT];
+        c.out += c.at[d] * loop[OUT];
+        c.index += c.at[d] * loop[INDEX];
+        c.update += c.at[d] * loop[UPDATE];
         n /= loop[EXTENT];
     }
-    return p;
+    return c;
 }
 
 /* Copy n rows, from position to position. */
@@ -195,20 +195,20 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
     }
     if (first == end)
         return 0;
-    place p = place_of(first / length, layout);
-    for (int64_t k = first, n; k < end; k += n, next_run(&p, layout)) {
+    cursor c = cursor_at(first / length, layout);
+    for (int64_t k = first, n; k < end; k += n, next_run(&c, layout)) {
         const int64_t t = k % length;
-        const char *update = (const char *)updates + p.update + t * layout[UPDATE_STEP];
+        const char *update = (const char *)updates + c.update + t * layout[UPDATE_STEP];
         index_type start;
-        memcpy(&start, (const char *)indices + p.index, sizeof start);
+        memcpy(&start, (const char *)indices + c.index, sizeof start);
         n = least(length - t, end - k);
         const int64_t size = layout[SIZE], turned = start % size;
         int64_t at = (turned < 0 ? turned + size : turned) + t;
         at -= at < size ? 0 : size;
         const int64_t before = least(n, size - at);
-        copy_rows((char *)out + p.out + at * layout[OUT_STEP], update, before, layout);
+        copy_rows((char *)out + c.out + at * layout[OUT_STEP], update, before, layout);
         if (before < n)
-            copy_rows((char *)out + p.out, update + before * layout[UPDATE_STEP], n - before, layout);
+            copy_rows((char *)out + c.out, update + before * layout[UPDATE_STEP], n - before, layout);
     }
     if (layout[STREAMED])
         end_stream();

@@ -82,49 +82,49 @@ static inline void copy_run(char *restrict to, const char *restrict from, int64_
 /* Where the loops stand: the coordinates of all but the innermost, and what they add up to in each array. */
 typedef struct {
     int64_t at[MOST_LOOPS], out, index, update;
-} place;
+} cursor;
 
 /* Step to the next run of the innermost loop; zero after the last one. */
-static int next_run(place *p, const int64_t *layout)
+static int next_run(cursor *c, const int64_t *layout)
 {
     for (int64_t d = layout[LOOPS] - 2; d >= 0; d--) {
         const int64_t *loop = layout + FIRST_LOOP + d * LOOP_NUMBERS;
-        p->out += loop[OUT];
-        p->index += loop[INDEX];
-        p->update += loop[UPDATE];
-        if (++p->at[d] < loop[EXTENT])
+        c->out += loop[OUT];
+        c->index += loop[INDEX];
+        c->update += loop[UPDATE];
+        if (++c->at[d] < loop[EXTENT])
             return 1;
-        p->out -= loop[EXTENT] * loop[OUT];
-        p->index -= loop[EXTENT] * loop[INDEX];
-        p->update -= loop[EXTENT] * loop[UPDATE];
-        p->at[d] = 0;
+        c->out -= loop[EXTENT] * loop[OUT];
+        c->index -= loop[EXTENT] * loop[INDEX];
+        c->update -= loop[EXTENT] * loop[UPDATE];
+        c->at[d] = 0;
     }
     return 0;
 }
 
 /* Return where the loops stand at run n of the innermost one. */
-static place place_of(int64_t n, const int64_t *layout)
+static cursor cursor_at(int64_t n, const int64_t *layout)
 {
-    place p = {.at = {0}};
+    cursor c = {.at = {0}};
     for (int64_t d = layout[LOOPS] - 2; n; d--) {
         const int64_t *loop = layout + FIRST_LOOP + d * LOOP_NUMBERS;
-        p.at[d] = n % loop[EXTENT];
-        p.out += p.at[d] * loop[OUT];
-        p.index += p.at[d] * loop[INDEX];
-        p.update += p.at[d] * loop[UPDATE];
+        c.at[d] = n % loop[EXTENT];
+        c.out += c.at[d] * loop[OUT];
+        c.index += c.at[d] * loop[INDEX];
+        c.update += c.at[d] * loop[UPDATE];
         n /= loop[EXTENT];
     }
-    return p;
+    return c;
 }
 
-/* Leave of a loop the steps that fall to thread `me` of `all`, and let p begin there; zero where there are none. */
-static int take_part(int64_t *loop, place *p, int64_t me, int64_t all)
+/* Leave of a loop the steps that fall to thread `me` of `all`, and let c begin there; zero where there are none. */
+static int take_part(int64_t *loop, cursor *c, int64_t me, int64_t all)
 {
     const int64_t first = loop[EXTENT] * me / all;
     loop[EXTENT] = loop[EXTENT] * (me + 1) / all - first;
-    p->out = first * loop[OUT];
-    p->index = first * loop[INDEX];
-    p->update = first * loop[UPDATE];
+    c->out = first * loop[OUT];
+    c->index = first * loop[INDEX];
+    c->update = first * loop[UPDATE];
     return loop[EXTENT] > 0;
 }
 
@@ -151,12 +151,12 @@ SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *lay
 {
     const int64_t *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t *inner = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
-    place p = place_of(from / inner[EXTENT], layout);
+    cursor c = cursor_at(from / inner[EXTENT], layout);
     index_type tuples[BLOCK * DEPTH + 1];
     int64_t offset[BLOCK], most = BLOCK;
     for (int64_t k = from % inner[EXTENT]; from < to;) {
         const int64_t n = least(least(to - from, inner[EXTENT] - k), most);
-        gather(tuples, (const char *)indices + p.index + k * inner[INDEX], inner[INDEX], n, layout[COMPONENT_STEP]);
+        gather(tuples, (const char *)indices + c.index + k * inner[INDEX], inner[INDEX], n, layout[COMPONENT_STEP]);
         if (offsets(offset, tuples, DEPTH, n, size, stride)) {
             if (n == 1)
                 return from;
@@ -166,7 +166,7 @@ SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *lay
         from += n;
         k += n;
         if (k == inner[EXTENT]) {
-            next_run(&p, layout);
+            next_run(&c, layout);
             k = 0;
         }
     }
@@ -213,8 +213,8 @@ typedef struct {
     element it;
 } __attribute__((packed, may_alias)) loose;
 
-/* Apply the updates of a run of the innermost loop that begins at p; nonzero when an index is out of bounds. */
-static int apply_run(char *out, const char *indices, const char *updates, const place *p, const int64_t *layout)
+/* Apply the updates of a run of the innermost loop that begins at c; nonzero when an index is out of bounds. */
+static int apply_run(char *out, const char *indices, const char *updates, const cursor *c, const int64_t *layout)
 {
     const int64_t *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t *inner = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
@@ -224,12 +224,12 @@ static int apply_run(char *out, const char *indices, const char *updates, const 
     int64_t offset[BLOCK];
     for (int64_t k = 0; k < inner[EXTENT]; k += block) {
         const int64_t n = least(inner[EXTENT] - k, block), offsets_read = moves ? n : 1;
-        gather(tuples, indices + p->index + k * inner[INDEX], inner[INDEX], offsets_read, layout[COMPONENT_STEP]);
+        gather(tuples, indices + c->index + k * inner[INDEX], inner[INDEX], offsets_read, layout[COMPONENT_STEP]);
         if (offsets(offset, tuples, DEPTH, offsets_read, size, stride))
             return 1;
         for (int64_t i = 0; i < n; i++) {
-            loose *target = (loose *)(out + p->out + (k + i) * inner[OUT] + offset[moves ? i : 0]);
-            const loose *update = (const loose *)(updates + p->update + (k + i) * inner[UPDATE]);
+            loose *target = (loose *)(out + c->out + (k + i) * inner[OUT] + offset[moves ? i : 0]);
+            const loose *update = (const loose *)(updates + c->update + (k + i) * inner[UPDATE]);
             target->it = less(target->it, update->it);
         }
     }
@@ -243,7 +243,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
 {
     const int64_t numbers = FIRST_LOOP + layout[LOOPS] * LOOP_NUMBERS, shared = layout[SHARED];
     int64_t mine[FIRST_LOOP + MOST_LOOPS * LOOP_NUMBERS];
-    place p = {.at = {0}};
+    cursor c = {.at = {0}};
     int bad = 0;
     (void)scratch;
     memcpy(mine, layout, (size_t)numbers * sizeof *mine);
@@ -256,15 +256,15 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
         }
 #endif
     }
-    if (shared < 0 ? me > 0 : !take_part(mine + FIRST_LOOP + shared * LOOP_NUMBERS, &p, me, all))
+    if (shared < 0 ? me > 0 : !take_part(mine + FIRST_LOOP + shared * LOOP_NUMBERS, &c, me, all))
         return 0;
     const int64_t *inner = mine + numbers - LOOP_NUMBERS, *next = layout[LOOPS] > 1 ? inner - LOOP_NUMBERS : inner;
     do {
-        const int64_t index = p.index + RUNS_AHEAD * next[INDEX], update = p.update + RUNS_AHEAD * next[UPDATE];
+        const int64_t index = c.index + RUNS_AHEAD * next[INDEX], update = c.update + RUNS_AHEAD * next[UPDATE];
         fetch(SCATTERGEN_AT((const char *)indices, index), inner[EXTENT] * inner[INDEX]);
         fetch(SCATTERGEN_AT((const char *)updates, update), inner[EXTENT] * inner[UPDATE]);
-        bad |= apply_run(out, indices, updates, &p, mine);
-    } while (next_run(&p, mine));
+        bad |= apply_run(out, indices, updates, &c, mine);
+    } while (next_run(&c, mine));
     return bad;
 }
 

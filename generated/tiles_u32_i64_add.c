@@ -98,8 +98,8 @@ static inline void expect(const void *from, int64_t bytes)
 
 /* Write where in a tile of rows `pitch` apart n targets lie, `column` being where each stands in its row; nonzero when
  * one is out of bounds. Sums are unsigned: what is out of bounds may overflow them, and is not used. */
-SCATTERGEN_ONCE static int place(int32_t *restrict offset, const int32_t *restrict column,
-                                 const index_type *restrict index, int64_t n, int64_t size, int64_t pitch)
+SCATTERGEN_ONCE static int tile_offsets(int32_t *restrict offset, const int32_t *restrict column,
+                                        const index_type *restrict index, int64_t n, int64_t size, int64_t pitch)
 {
     int64_t bad = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -133,7 +133,7 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
             expect(SCATTERGEN_AT(index, (k + ROWS_AHEAD) * index_step), n * (int64_t)sizeof *index);
             expect(SCATTERGEN_AT(row, ROWS_AHEAD * update_step), n * (int64_t)sizeof *row);
         }
-        if (place(offset, column, index + k * index_step, n, size, pitch))
+        if (tile_offsets(offset, column, index + k * index_step, n, size, pitch))
             return 1;
         int64_t i = 0;
         for (; i + STEP <= n; i += STEP) {
@@ -167,7 +167,7 @@ SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *lay
     while (from < to) {
         const int64_t row = from / inner, k = from % inner;
         const int64_t n = least(least(to - from, inner - k), most);
-        if (!place(offset, column, row_of(indices, row, layout) + k, n, size, 0))
+        if (!tile_offsets(offset, column, row_of(indices, row, layout) + k, n, size, 0))
             from += n;
         else if (n > 1)
             most = n / 2;

@@ -23,8 +23,8 @@ from scattergen.load import caller, loader
 from scattergen.operators import dtypes
 from scattergen.operators.ops import OPS
 
-(_WRITTEN,) = re.findall(r"PLACES = 1 << (\d+)", (templates() / "python" / "table.c").read_text(encoding="utf-8"))
-PLACES = 1 << int(_WRITTEN)
+(_WRITTEN,) = re.findall(r"SLOTS = 1 << (\d+)", (templates() / "python" / "table.c").read_text(encoding="utf-8"))
+SLOTS = 1 << int(_WRITTEN)
 """Sites of the caller module's table."""
 
 of_the_table = pytest.mark.skipif(not fast._one_at_a_time(), reason="no GIL guards the table of this Python")
@@ -314,10 +314,10 @@ def recalled(data: Any, indices: Any, updates: Any, axis: Any = 0, reduction: An
 @of_the_table
 def test_the_table_is_bounded() -> None:
     assert loader.functions is not None
-    for size in range(1, 2 * PLACES):
+    for size in range(1, 2 * SLOTS):
         data, indices = np.zeros(size, np.int8), np.zeros(1, np.int64)
         assert scattergen.scatter_elements(data, indices, data[:1] + 1, 0, "add")[0] == 1
-    assert PLACES // 2 < loader.functions.forget() <= PLACES
+    assert SLOTS // 2 < loader.functions.forget() <= SLOTS
     assert loader.functions.forget() == 0
 
 
@@ -424,7 +424,7 @@ def test_nothing_is_leaked() -> None:
     data = data.astype(dtype)
     owner, before = Owner(), sys.getrefcount(dtype)
     gone = weakref.ref(owner)
-    for number in range(3 * PLACES):
+    for number in range(3 * SLOTS):
         functions.remember(1, owner, None, data, indices, updates, None, number)
     sites = [functions.serve(1, owner, None, data, indices, updates, None) for _ in range(100)]
     sites += [functions.bind_call(data, owner, owner, 1, 1, 0, 0, 0, 0) for _ in range(100)]

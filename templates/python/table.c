@@ -1,8 +1,8 @@
-/* The table: sites by their arrays. A site lies in one of the WAYS places from its home on; the newest takes the
+/* The table: sites by their arrays. A site lies in one of the WAYS slots from its home on; the newest takes the
  * home of one that has to go. */
-enum { PLACES = 1 << 12, WAYS = 8 };
+enum { SLOTS = 1 << 12, WAYS = 8 };
 
-static struct site *table[PLACES];
+static struct site *table[SLOTS];
 
 static size_t home_of(PyObject *const *given)
 {
@@ -16,7 +16,7 @@ static size_t home_of(PyObject *const *given)
             hash = (hash ^ (uint64_t)PyArray_STRIDE(array, dim)) * UINT64_C(0x9E3779B97F4A7C15);
         hash ^= hash >> 32;
     }
-    return (size_t)(hash % PLACES);
+    return (size_t)(hash % SLOTS);
 }
 
 /* Whether a whole number is NumPy's own: one of a class that Python defines may run anything when it is asked. */
@@ -64,7 +64,7 @@ static PyObject *recall(PyObject *module, PyObject *const *given, Py_ssize_t cou
         Py_RETURN_NONE;
     const size_t home = home_of(given);
     for (size_t way = 0; way < WAYS; way++) {
-        const struct site *site = table[(home + way) % PLACES];
+        const struct site *site = table[(home + way) % SLOTS];
         if (!site)
             break;
         if (answers(site, given, count))
@@ -84,16 +84,16 @@ static PyObject *remember(PyObject *module, PyObject *const *described, Py_ssize
     if (!site)
         return NULL;
     const size_t home = home_of(given);
-    size_t place = home;
+    size_t slot = home;
     for (size_t way = 0; way < WAYS; way++) {
-        const struct site *other = table[(home + way) % PLACES];
+        const struct site *other = table[(home + way) % SLOTS];
         if (!other || answers(other, given, count)) {
-            place = (home + way) % PLACES;
+            slot = (home + way) % SLOTS;
             break;
         }
     }
-    old = table[place];
-    table[place] = site;
+    old = table[slot];
+    table[slot] = site;
     free_site(old);
     Py_RETURN_NONE;
 }
@@ -103,9 +103,9 @@ static PyObject *forget(PyObject *module, PyObject *none)
 {
     (void)module, (void)none;
     long found = 0;
-    for (size_t place = 0; place < PLACES; place++) {
-        struct site *site = table[place];
-        table[place] = NULL;
+    for (size_t slot = 0; slot < SLOTS; slot++) {
+        struct site *site = table[slot];
+        table[slot] = NULL;
         found += site != NULL;
         free_site(site);
     }
