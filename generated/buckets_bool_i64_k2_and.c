@@ -37,12 +37,14 @@ SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict 
         memcpy(to + i, from + i, (size_t)least(bytes - i, PIECE));
 }
 
-/* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
+/* memcpy, but in pieces where `to` lies less than a vector past `from` modulo a page: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
 static inline void copy_run(element *restrict to, const element *restrict from, int64_t n)
 {
+    enum { PAGE = 4096, VECTOR = 32, LONGEST_STRING = 256 << 10 };
     const int64_t bytes = n * (int64_t)sizeof *to;
-    if (((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18)
+    const uintptr_t past = ((uintptr_t)to - (uintptr_t)from) % PAGE;
+    if (past > 0 && past < VECTOR && bytes < LONGEST_STRING)
         copy_pieces((char *)to, (const char *)from, bytes);
     else
         memcpy(to, from, (size_t)bytes);
@@ -164,10 +166,11 @@ static int64_t scratch_bytes(const int64_t *layout, int32_t threads)
 static void deal(entry *restrict lists, int64_t room, int64_t *restrict length, int64_t owners,
                  const int32_t *restrict offset, int64_t n, const element *restrict update)
 {
+    const uint32_t spread = 2654435769u; /* 2^32 divided by the golden ratio: lines near each other come far apart */
     uint8_t owner[BLOCK];
     for (int64_t i = 0; i < n; i++) {
         const uint32_t line = (uint32_t)offset[i] / (OWNED_BYTES / sizeof(element));
-        owner[i] = (uint8_t)((line * 2654435769u >> 16) * (uint32_t)owners >> 16);
+        owner[i] = (uint8_t)((line * spread >> 16) * (uint32_t)owners >> 16);
     }
     if (owners == 2) { /* one length to count, which stays in a register; what is in the wrong list is written over */
         entry *zero = lists + length[0], *one = lists + room + length[1];

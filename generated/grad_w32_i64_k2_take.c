@@ -93,7 +93,7 @@ static int take_part(int64_t *loop, cursor *c, int64_t me, int64_t all)
 }
 
 /* How far ahead of the work targets are fetched. */
-enum { AHEAD = 16, LINE = 64, FETCHED = 256 };
+enum { AHEAD = 16, FETCHED = 256 };
 
 static int64_t check(const void *indices, const int64_t *layout, int32_t threads)
 {

@@ -30,7 +30,7 @@ enum {
 
 /* `out` holds int64 and lies as `data` does, the values to be equal to. */
 
-enum { LEAST_COLUMNS = 16, AHEAD = 8, LINE = 64, FETCHED = 256 };
+enum { LEAST_COLUMNS = 16, AHEAD = 8, FETCHED = 256 };
 
 enum { BLOCK = 1024 };
 

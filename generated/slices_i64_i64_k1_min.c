@@ -42,12 +42,14 @@ SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict 
         memcpy(to + i, from + i, (size_t)least(bytes - i, PIECE));
 }
 
-/* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
+/* memcpy, but in pieces where `to` lies less than a vector past `from` modulo a page: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
 static inline void copy_run(element *restrict to, const element *restrict from, int64_t n)
 {
+    enum { PAGE = 4096, VECTOR = 32, LONGEST_STRING = 256 << 10 };
     const int64_t bytes = n * (int64_t)sizeof *to;
-    if (((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18)
+    const uintptr_t past = ((uintptr_t)to - (uintptr_t)from) % PAGE;
+    if (past > 0 && past < VECTOR && bytes < LONGEST_STRING)
         copy_pieces((char *)to, (const char *)from, bytes);
     else
         memcpy(to, from, (size_t)bytes);
@@ -120,7 +122,7 @@ SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout
     return position < 0 ? 0 : position;
 }
 
-enum { LINE = 64, FETCHED = 256 };
+enum { FETCHED = 256 };
 
 /* Fetch what is needed soon; of long rows the first part, as the hardware foresees the rest. */
 static inline void fetch(const void *row, int64_t bytes)

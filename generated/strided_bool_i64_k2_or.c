@@ -69,12 +69,14 @@ SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict 
         memcpy(to + i, from + i, (size_t)least(bytes - i, PIECE));
 }
 
-/* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
+/* memcpy, but in pieces where `to` lies less than a vector past `from` modulo a page: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
 static inline void copy_run(char *restrict to, const char *restrict from, int64_t n)
 {
+    enum { PAGE = 4096, VECTOR = 32, LONGEST_STRING = 256 << 10 };
     const int64_t bytes = n * (int64_t)sizeof *to;
-    if (((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18)
+    const uintptr_t past = ((uintptr_t)to - (uintptr_t)from) % PAGE;
+    if (past > 0 && past < VECTOR && bytes < LONGEST_STRING)
         copy_pieces((char *)to, (const char *)from, bytes);
     else
         memcpy(to, from, (size_t)bytes);
@@ -130,7 +132,7 @@ static int take_part(int64_t *loop, cursor *c, int64_t me, int64_t all)
 }
 
 /* How many runs ahead of the work what is read is fetched, and how much of it. */
-enum { RUNS_AHEAD = 8, FETCHED = 1024, LINE = 64 };
+enum { RUNS_AHEAD = 8, FETCHED = 1024 };
 
 /* Fetch what is needed soon; of long rows the first part, as the hardware foresees the rest. */
 static inline void fetch(const void *row, int64_t bytes)

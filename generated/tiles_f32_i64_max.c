@@ -38,7 +38,7 @@ enum {
 
 /* How far ahead of the work are fetched: rows, targets in a tile, and what is read in order, a line of indices at a
  * time. */
-enum { BLOCK = 1024, ROWS_AHEAD = 8, AHEAD = 16, FAR_AHEAD = 2048, LINE = 64, STEP = LINE / sizeof(index_type) };
+enum { BLOCK = 1024, ROWS_AHEAD = 8, AHEAD = 16, FAR_AHEAD = 2048, STEP = LINE / sizeof(index_type) };
 
 /* memcpy in short pieces. */
 SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict from, int64_t bytes)
@@ -48,12 +48,14 @@ SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict 
         memcpy(to + i, from + i, (size_t)least(bytes - i, PIECE));
 }
 
-/* memcpy, but in pieces where `to` lies 1 to 31 bytes past `from` modulo 4096: from 2 KB to some 256 KB some C
+/* memcpy, but in pieces where `to` lies less than a vector past `from` modulo a page: from 2 KB to some 256 KB some C
  * libraries move strings by an instruction that takes ten times as long there on some processors. */
 static inline void copy_run(element *restrict to, const element *restrict from, int64_t n)
 {
+    enum { PAGE = 4096, VECTOR = 32, LONGEST_STRING = 256 << 10 };
     const int64_t bytes = n * (int64_t)sizeof *to;
-    if (((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 31 && bytes < 1 << 18)
+    const uintptr_t past = ((uintptr_t)to - (uintptr_t)from) % PAGE;
+    if (past > 0 && past < VECTOR && bytes < LONGEST_STRING)
         copy_pieces((char *)to, (const char *)from, bytes);
     else
         memcpy(to, from, (size_t)bytes);
@@ -76,21 +78,22 @@ static inline void stream(char *to, part value)
 /* memcpy, by whole cache lines past the caches: a line that is not there need not be fetched to be overwritten. */
 static inline void stream_run(element *restrict to, const element *restrict from, int64_t n)
 {
-    const int64_t bytes = n * (int64_t)sizeof *to, before = (int64_t)(-(uintptr_t)to % 64);
+    const int64_t bytes = n * (int64_t)sizeof *to, before = (int64_t)(-(uintptr_t)to % LINE);
     char *t = (char *)to;
     const char *f = (const char *)from;
     int64_t i = least(before, bytes);
     memcpy(t, f, (size_t)i);
-    for (; i + 64 <= bytes; i += 64) {
-        part line[4];
+    for (; i + LINE <= bytes; i += LINE) {
+        part line[LINE / sizeof(part)];
         memcpy(line, f + i, sizeof line);
-        for (int64_t j = 0; j < 4; j++)
-            stream(t + i + 16 * j, line[j]);
+        for (int64_t j = 0; j < LINE / (int64_t)sizeof(part); j++)
+            stream(t + i + j * (int64_t)sizeof(part), line[j]);
     }
     memcpy(t + i, f + i, (size_t)(bytes - i));
 }
 
-/* Wait for what was written past the caches, before others are told that it is there. */
+/* Wait for what was written past the caches, before others are told that it is there. Sequentially consistent: nothing
+ * weaker orders such writes on x86, where a fence that acquires or releases is no instruction. */
 static inline void end_stream(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -32,6 +32,8 @@
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes) __asm__("memmove");
 #endif
 
+enum { LINE = 64 }; /* bytes of a line of the caches */
+
 static inline int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;

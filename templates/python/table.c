@@ -6,14 +6,15 @@ static struct site *table[SLOTS];
 
 static size_t home_of(PyObject *const *given)
 {
+    const uint64_t spread = UINT64_C(0x9E3779B97F4A7C15); /* 2^64 divided by the golden ratio */
     uint64_t hash = (uint64_t)kind_of_output(given);
     for (int i = 0; i < ARRAYS; i++) {
         PyArrayObject *array = (PyArrayObject *)given[i];
-        hash = (hash ^ (uint64_t)PyArray_DESCR(array)->type_num) * UINT64_C(0x9E3779B97F4A7C15);
+        hash = (hash ^ (uint64_t)PyArray_DESCR(array)->type_num) * spread;
         for (int dim = 0; dim < PyArray_NDIM(array); dim++)
-            hash = (hash ^ (uint64_t)PyArray_DIM(array, dim)) * UINT64_C(0x9E3779B97F4A7C15);
+            hash = (hash ^ (uint64_t)PyArray_DIM(array, dim)) * spread;
         for (int dim = 0; !PyArray_IS_C_CONTIGUOUS(array) && dim < PyArray_NDIM(array); dim++)
-            hash = (hash ^ (uint64_t)PyArray_STRIDE(array, dim)) * UINT64_C(0x9E3779B97F4A7C15);
+            hash = (hash ^ (uint64_t)PyArray_STRIDE(array, dim)) * spread;
         hash ^= hash >> 32;
     }
     return (size_t)(hash % SLOTS);
