@@ -200,7 +200,8 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
     if (data) {
         const int64_t from = total * me / all, to = total * (me + 1) / all;
         copy((char *)out + from, (const char *)data + from, to - from, layout);
-        end_stream();
+        if (layout[STREAMED])
+            end_stream();
 #ifdef _OPENMP
         if (all > 1) {
 #pragma omp barrier
