@@ -206,12 +206,13 @@ static inline void fetch(const void *row, int64_t bytes)
         __builtin_prefetch(SCATTERGEN_AT((const char *)row, i));
 }
 
+typedef float float8 __attribute__((vector_size(32)));
+
 /* Apply one slice of n elements. */
 static inline void apply_slice(element *restrict out, const element *restrict update, int64_t n)
 {
     int64_t i = 0;
 #if defined(__F16C__) && !defined(__clang__)
-    typedef float float8 __attribute__((vector_size(32)));
     for (; i + 8 <= n; i += 8) {
         half8 old, new;
         memcpy(&old, out + i, sizeof old);
