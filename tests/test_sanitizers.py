@@ -116,7 +116,7 @@ def test_no_two_threads_of_a_kernel_race(
         pytest.skip("needs clang with -fsanitize=thread, OpenMP and libarcher (Debian: clang, libomp-dev)")
     assert trial(folder, ("clang", *RACES), RACES_ITSELF, **options) not in (0, None), "the sanitizer sees nothing"
     # one kind of each form: how threads share does not depend on the element, but for halves in a wide copy
-    some = {(wanted.kernel.form.name, wanted.kernel.converts): wanted for wanted in calls}
+    some = {(wanted.kernel.form.name, wanted.kernel.works_in_floats): wanted for wanted in calls}
     more = {(call.kernel.form.name, call.kernel.operation): call.kernel for call in helping()}
     kernels = [*(wanted.kernel for wanted in some.values()), *more.values()]
     program = driver.build(folder, ("clang", *RACES), kernels)

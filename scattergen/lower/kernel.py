@@ -87,9 +87,9 @@ class Form(Record):
     """Whether the number of index components per target is part of the kernel (else it is 1)."""
     least_depth: int = 0
     """The least such number."""
-    wide: bool = False
+    copies_to_floats: bool = False
     """Whether sums and products of halves are computed in a copy that holds floats."""
-    keeps: bool = False
+    keeps_targets: bool = False
     """Whether a target is kept through a run of updates, sums and products of halves as floats."""
     template: str = ""
     """Name of the template where it is not the form's."""
@@ -113,18 +113,23 @@ FORMS: dict[str, Form] = {
         Form(
             "wide_rows",
             "as rows, each row held as floats",
-            wide=True,
+            copies_to_floats=True,
             template="rows",
             kinds=("half",),
             operations=IN_FLOATS,
         ),
         Form("lanes", "columns with an index for every element, applied in order in the output itself"),
-        Form("tiles", "as lanes, a few columns at a time in a copy that fits the cache", wide=True, template="lanes"),
+        Form(
+            "tiles",
+            "as lanes, a few columns at a time in a copy that fits the cache",
+            copies_to_floats=True,
+            template="lanes",
+        ),
         Form(
             "elements",
             "one element for every index tuple, applied in order",
             has_depth=True,
-            keeps=True,
+            keeps_targets=True,
             threaded=False,
         ),
         Form("slices", "one contiguous slice for every index tuple, applied in order", has_depth=True),
@@ -149,7 +154,13 @@ FORMS: dict[str, Form] = {
             template="windows",
             kinds=("word",),
         ),
-        Form("flat", "halves become floats, or floats halves", wide=True, kinds=("half",), operations=("convert",)),
+        Form(
+            "flat",
+            "halves become floats, or floats halves",
+            copies_to_floats=True,
+            kinds=("half",),
+            operations=("convert",),
+        ),
         Form(
             "places",
             "for every target the first place along the axis whose update equals it",
@@ -229,22 +240,23 @@ class KernelSpec(Record):
         return self.step.assignment
 
     @property
-    def ranks(self) -> bool:
+    def compares_ranks(self) -> bool:
         """Whether halves are compared, as whole numbers in their order."""
         return self.element.kind == "half" and self.step.comparison != ""
 
     @property
-    def converts(self) -> bool:
+    def works_in_floats(self) -> bool:
         """Whether targets are copied to `wide` ones and back: halves that are computed with, in a form that does so."""
-        return self.narrows and self.form.wide
+        return self.narrows_floats and self.form.copies_to_floats
 
     @property
-    def rounds(self) -> bool:
+    def rounds_each_step(self) -> bool:
         """Whether sums and products of halves are rounded while they stay floats."""
-        return self.narrows and self.step.operator != "" and (self.form.wide or self.form.keeps)
+        stay = self.form.copies_to_floats or self.form.keeps_targets
+        return stay and self.narrows_floats and self.step.operator != ""
 
     @property
-    def narrows(self) -> bool:
+    def narrows_floats(self) -> bool:
         """Whether floats become halves again."""
         return self.element.kind == "half" and self.step.assignment != ""
 
