@@ -46,11 +46,12 @@ SCATTERGEN_ONCE static void copy_pieces(char *restrict to, const char *restrict 
         memcpy(to + i, from + i, (size_t)least(bytes - i, PIECE));
 }
 
-/* memcpy, but in pieces where `to` lies less than a vector past `from` modulo a page: from 2 KB to some 256 KB some C
- * libraries move strings by an instruction that takes ten times as long there on some processors. */
+/* memcpy, but in pieces where `to` lies less than a vector past `from` modulo a page: from 2 KB to the size of the
+ * second-level cache some C libraries move strings by an instruction that takes ten times as long there on some
+ * processors. */
 static inline void copy_run(element *restrict to, const element *restrict from, int64_t n)
 {
-    enum { PAGE = 4096, VECTOR = 32, LONGEST_STRING = 256 << 10 };
+    enum { PAGE = 4096, VECTOR = 32, LONGEST_STRING = 512 << 10 };
     const int64_t bytes = n * (int64_t)sizeof *to;
     const uintptr_t past = ((uintptr_t)to - (uintptr_t)from) % PAGE;
     if (past > 0 && past < VECTOR && bytes < LONGEST_STRING)
