@@ -27,6 +27,10 @@ era = object()
 """Another one after every `forget`. Who keeps a plan drops it if it began to make it in another era."""
 
 
+_ZERO = bytes(16)
+"""What a zero of any number type reads."""
+
+
 def depend(keeper: Any) -> None:
     """Have `keeper`, which has plans of its own, told by its method `forget` when ours are dropped."""
     _dependents[id(keeper)] = keeper
@@ -153,6 +157,16 @@ def unwritten(data: Array) -> Array:
         out: Array = loader.functions.unwritten(data, dtype, dense)
         return out
     return np.empty_like(data, dtype=dtype, order="K" if dense else "C", subok=False)
+
+
+def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Return an array of zeros that are all the same element: it takes no memory, and is not to be written to."""
+    return np.ndarray(shape, dtype, _ZERO, strides=(0,) * len(shape))  # `np.broadcast_to` is slow to make one
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Return an empty C-ordered array as results are made: a large one in memory that earlier ones held."""
+    return unwritten(zeros(shape, dtype))
 
 
 def target_of(arguments: Arguments) -> tuple[Array, bool]:

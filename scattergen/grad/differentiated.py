@@ -27,9 +27,6 @@ from .backward import NoKernel, Walk
 
 _KINDS = ("half", "float", "complex")
 
-_ZERO = bytes(16)
-"""What an array of zeros of any type reads, all of whose strides are 0. (`np.broadcast_to` is slow to make one.)"""
-
 MOST_TIES = (1 << 31) - 2
 """Updates whose ties, with that of `data`, can be counted in 32 bits."""
 
@@ -128,7 +125,7 @@ def _gradients(arguments: Arguments, grad: Array, result: Array | None, threads:
         """Return an array as the walks read it; where its values do not count, zeros."""
         if counts:
             return _conjugate(_wide(array, threads))
-        return np.ndarray(array.shape, dtype, _ZERO, strides=(0,) * array.ndim)
+        return dispatch.zeros(array.shape, dtype)
 
     inputs = _Inputs(
         walk=Walk(arguments, threads),
@@ -152,7 +149,7 @@ def _wide(array: Array, threads: int | None) -> Array:
     array = memory.plain(array)
     if dtypes.of_numpy(array.dtype, "grad").kind != "half":
         return array
-    wide = np.empty(array.shape, np.float32)
+    wide = dispatch.empty(array.shape, np.dtype(np.float32))
     direct.widen(array, wide, threads)
     return wide
 
@@ -160,7 +157,7 @@ def _wide(array: Array, threads: int | None) -> Array:
 def _rounded(array: Array, dtype: np.dtype[Any], threads: int | None) -> Array:
     if array.dtype == dtype:
         return array
-    halves = np.empty(array.shape, dtype)
+    halves = dispatch.empty(array.shape, dtype)
     direct.narrow(array, halves, None, threads)
     return halves
 
@@ -169,10 +166,16 @@ def _conjugate(array: Array) -> Array:
     return np.conjugate(array) if array.dtype.kind == "c" else array
 
 
+def _copied(array: Array) -> Array:
+    copy = dispatch.empty(array.shape, array.dtype)
+    np.copyto(copy, array)
+    return copy
+
+
 def _side_by_side(inputs: _Inputs, first: Array) -> tuple[Array, Array, Array]:
     """Return a block, and the parts of it that are like data, which begins as `first`, and like updates."""
     walk = inputs.walk
-    block = np.empty(walk.size + walk.count, first.dtype)
+    block = dispatch.empty((walk.size + walk.count,), first.dtype)
     like_data, like_updates = block[: walk.size].reshape(first.shape), block[walk.size :].reshape(walk.shape)
     np.copyto(like_data, first)
     return block, like_data, like_updates
@@ -185,16 +188,16 @@ def _of_replaced(inputs: _Inputs) -> Gradients:
 
 
 def _of_sums(inputs: _Inputs) -> Gradients:
-    gathered = np.empty(inputs.walk.shape, inputs.grad.dtype)
+    gathered = dispatch.empty(inputs.walk.shape, inputs.grad.dtype)
     inputs.walk.step("gather", gathered, inputs.grad)
-    return Gradients(inputs.grad.copy(), gathered)
+    return Gradients(_copied(inputs.grad), gathered)
 
 
 def _of_products(inputs: _Inputs) -> Gradients:
     walk, updates = inputs.walk, inputs.updates
     block, running, products = _side_by_side(inputs, inputs.grad)
     walk.step("suffix", block, updates=updates, gradient=walk.size, reverse=True)
-    of_data = running.copy()
+    of_data = _copied(running)
     np.copyto(running, inputs.data)
     walk.step("prefix", block, updates=updates, gradient=walk.size)
     return Gradients(of_data, products)
@@ -210,8 +213,8 @@ def _of_extremes(inputs: _Inputs) -> Gradients:
     wins = (data == result) | (data != data)
     ties = wins.astype(f"i{data.itemsize}")
     walk.step("ties", ties, result, updates)
-    found = np.empty((2, walk.size), data.dtype)  # values, and what each that equals them is given
-    given, shares = found[1].reshape(data.shape), np.empty(walk.shape, data.dtype)
+    found = dispatch.empty((2, walk.size), data.dtype)  # values, and what each that equals them is given
+    given, shares = found[1].reshape(data.shape), dispatch.empty(walk.shape, data.dtype)
     found[0] = result.reshape(-1)
     with np.errstate(all="ignore"):
         np.divide(inputs.grad, np.maximum(ties, 1, out=ties), out=given, casting="same_kind")

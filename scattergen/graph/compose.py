@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arguments import arrays, memory
 from ..arguments.arrays import Array
-from ..call import accumulated, direct
+from ..call import accumulated, direct, dispatch
 from ..common.record import Record
 from ..errors import DTypeError, ShapeError, SpecError
 from ..operators import dtypes
@@ -47,7 +47,8 @@ def reduced(
         dim_size = _size_of(out, given, dim_size)
     size = number_of_targets(given, dim_size)
     if out is None:
-        work = np.full(given.shape(size), name == "mul", given.src.dtype.newbyteorder("="))
+        work = dispatch.empty(given.shape(size), given.src.dtype.newbyteorder("="))
+        work.fill(name == "mul")
         if name in _COMPARES:
             _start_afresh(work, given, name, how)
     else:

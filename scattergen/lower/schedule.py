@@ -19,8 +19,8 @@ from .lower import NEST_VALUES, VALUES, Loops
 
 # All forms
 
-THREAD_PAYS = 256 << 10
-"""One more thread pays for each so many bytes of traffic: to move these takes some 20 µs, to wake it about 2, and on a
+THREAD_PAYS = 128 << 10
+"""One more thread pays for each so many bytes of traffic: to move these takes 5 to 10 µs, to wake it about 2, and on a
 busy machine it may come late."""
 
 STREAM_PAYS = 4
