@@ -123,12 +123,17 @@ WRONG_CALLS: dict[str, tuple[type[Exception], tuple[str, ...], Callable[[], Any]
         ("ScatterND", "indices", "float64", "int64"),
         lambda: nd(DATA, np.array([[0.0, 1.0]]), np.ones(1, np.float32)),
     ),
-    "bool indices": (TypeError, ("indices", "bool", "int64"), lambda: elements(indices=INDICES > 0)),
+    "bool indices": (
+        TypeError,
+        ("indices is bool, allowed is int32 or int64: a mask", "np.flatnonzero(indices)"),
+        lambda: elements(indices=INDICES > 0),
+    ),
     "float list as indices": (
         TypeError,
         ("indices", "float64", "int64"),
         lambda: elements(indices=[[0.0, 1.5]]),
     ),
+    "no data": (TypeError, ("ScatterElements: data is None, allowed is an array",), lambda: elements(data=None)),
     "no indices": (
         TypeError,
         ("ScatterElements: indices is None, allowed is an array of int32 or int64",),
@@ -146,7 +151,7 @@ WRONG_CALLS: dict[str, tuple[type[Exception], tuple[str, ...], Callable[[], Any]
     ),
     "floats for ints": (
         TypeError,
-        ("updates", "float64", "int64"),
+        ("updates is float64, data is int64: use data.astype('float64')", "where what that loses does not matter"),
         lambda: elements([[1, 2]], [[0, 0]], [[1.5, 2.5]]),
     ),
     "sums of dates": (

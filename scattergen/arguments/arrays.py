@@ -92,6 +92,8 @@ def prepare(
     names = op.inputs
     given = ((names.data, data), (names.indices, indices), (names.updates, updates))
     copies = [f"{name}: read from a {type(value).__name__}" for name, value in given if _has_no_type(value)]
+    if data is None:
+        raise DTypeError(f"{op}: {names.data} is None, allowed is an array")
     data = as_array(data, names.data, op)
     if indices is None and op.optional_indices:
         indices = np.zeros(data.shape[:1], np.int64)
@@ -171,11 +173,19 @@ def as_indices(value: Any, op: Op) -> Array:
     if plain and (array.size == 0 or array.dtype.kind == "i"):
         array = array.astype(np.int64, copy=False)
     if array.dtype.kind != "i" or array.dtype.itemsize not in (4, 8):
-        hint = "" if plain else f": use {name}.astype('int64')"
-        if array.dtype.kind == "u" and array.dtype.itemsize == 8:  # the others would wrap
-            hint += ", where every value is below 2**63"
-        raise DTypeError(f"{op}: {name} is {array.dtype}, allowed is int32 or int64{hint}")
+        raise DTypeError(f"{op}: {name} is {array.dtype}, allowed is int32 or int64{_to_indices(array, name, plain)}")
     return array
+
+
+def _to_indices(array: Array, name: str, plain: bool) -> str:
+    """Return what to do with an array that is none of indices."""
+    if array.dtype.kind == "b":
+        return f": a mask names its True elements, which np.flatnonzero({name}) or np.argwhere({name}) lists"
+    if plain or array.dtype.kind not in "uif":
+        return ""
+    limit = {"f": ", where every value is whole", "u": ", where every value is below 2**63"}
+    narrow = array.dtype.kind == "u" and array.dtype.itemsize < 8
+    return f": use {name}.astype('int64'){'' if narrow else limit.get(array.dtype.kind, '')}"
 
 
 def like_data(value: Any, name: str, data: Array, op: Op, copies: list[str]) -> Array:
@@ -199,7 +209,18 @@ def like_data(value: Any, name: str, data: Array, op: Op, copies: list[str]) -> 
         return made
     if value is None:
         raise DTypeError(f"{op}: {name} is None, allowed is an array of {native} as {op.inputs.data} is")
-    raise DTypeError(f"{op}: {name} is {array.dtype}, {op.inputs.data} is {native}: use {name}.astype({str(native)!r})")
+    raise DTypeError(
+        f"{op}: {name} is {array.dtype}, {op.inputs.data} is {native}: {_to_type_of_data(array, name, native, plain, op)}"
+    )
+
+
+def _to_type_of_data(array: Array, name: str, native: np.dtype[Any], plain: bool, op: Op) -> str:
+    """Return what to do with updates of another type than that of the data."""
+    data, words = op.inputs.data, f"np.asarray({name})" if plain else name
+    cast = f"use {words}.astype({str(native)!r})"
+    if np.can_cast(array.dtype, native, "same_kind"):
+        return cast
+    return f"use {data}.astype({str(array.dtype)!r}), or {cast[4:]} where what that loses does not matter"
 
 
 def _kind(dtype: np.dtype[Any]) -> int:
