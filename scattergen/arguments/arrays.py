@@ -209,9 +209,8 @@ def like_data(value: Any, name: str, data: Array, op: Op, copies: list[str]) -> 
         return made
     if value is None:
         raise DTypeError(f"{op}: {name} is None, allowed is an array of {native} as {op.inputs.data} is")
-    raise DTypeError(
-        f"{op}: {name} is {array.dtype}, {op.inputs.data} is {native}: {_to_type_of_data(array, name, native, plain, op)}"
-    )
+    advice = _to_type_of_data(array, name, native, plain, op)
+    raise DTypeError(f"{op}: {name} is {array.dtype}, {op.inputs.data} is {native}: {advice}")
 
 
 def _to_type_of_data(array: Array, name: str, native: np.dtype[Any], plain: bool, op: Op) -> str:
