@@ -26,7 +26,7 @@ import scattergen
 from scattergen.call import dispatch
 from scattergen.call import threads as threads_of_calls
 from scattergen.common import machine
-from scattergen.lower import schedule
+from scattergen.lower import schedule, work
 from scattergen.operators import reference
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -196,10 +196,10 @@ def small_machine() -> Iterator[None]:
     """Let schedules that are for arrays past the caches, on several threads, serve arrays of any size."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(machine, "cache_sizes", lambda: machine.CacheSizes(256, 2048, 8192))
-        patch.setattr(schedule, "THREAD_PAYS", 1)
+        patch.setattr(work, "THREAD_PAYS", 1)
         patch.setattr(schedule, "COPY_PAYS", 1)
         patch.setattr(schedule, "OWNERS_PAY", 1)
-        patch.setattr(schedule, "STREAM_PAYS", 32)
+        patch.setattr(work, "STREAM_PAYS", 32)
         patch.setattr(schedule, "BUCKETS_PAY", 0)
         patch.setattr(schedule, "INVERSE_PAYS", 1)
         patch.setattr(schedule, "LEAST_TILED_COLUMNS", 1)

@@ -22,7 +22,7 @@ from scattergen.call import direct
 from scattergen.call.calls import arguments_of
 from scattergen.errors import DTypeError, IndexOutOfBounds, ScattergenError, ShapeError, SpecError
 from scattergen.grad import backward, differentiated
-from scattergen.lower import schedule
+from scattergen.lower import work
 from scattergen.operators import dtypes, reference
 from scattergen.operators.ops import REDUCTIONS
 
@@ -178,7 +178,7 @@ def _call(
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have threads pay at once."""
-    monkeypatch.setattr(schedule, "THREAD_PAYS", 1)
+    monkeypatch.setattr(work, "THREAD_PAYS", 1)
     monkeypatch.setattr(backward, "LEAST_PART", 1)
 
 

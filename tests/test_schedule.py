@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scattergen.lower import loops, lower, schedule
 from scattergen.lower.layout import LAYOUTS, LOOP
 from scattergen.lower.lower import SCHEDULES, VALUES
-from scattergen.lower.schedule import Choice, Machine, Work
+from scattergen.lower.schedule import Choice
+from scattergen.lower.work import Machine, Work
 from scattergen.operators.dtypes import DTYPES
 
 KB, MB = 1 << 10, 1 << 20

@@ -13,7 +13,7 @@ from ..arguments.arrays import Array
 from ..errors import CompilerNotFound
 from ..load import caller, loader, supply
 from ..load.loader import NULL, Call
-from ..lower import schedule
+from ..lower import work
 from ..lower.kernel import FORMS, KernelSpec
 from ..operators.dtypes import DTYPES, DType
 from . import plan, threads
@@ -36,7 +36,7 @@ def ready(spec: KernelSpec, *arrays: Array) -> supply.Ready | None:
 
 def most_threads(traffic: int, most: int | None) -> int:
     """Return how many threads pay for so many bytes of traffic, of those that a call may take."""
-    return max(1, min(threads.most(most), traffic // schedule.THREAD_PAYS))
+    return max(1, min(threads.most(most), traffic // work.THREAD_PAYS))
 
 
 def run(

@@ -20,7 +20,7 @@ from ..load.supply import Ready, ready
 from ..lower import lower, schedule
 from ..lower.kernel import KernelSpec
 from ..lower.layout import Numbers
-from ..lower.schedule import Machine, Work
+from ..lower.work import Machine, Work
 from . import threads
 
 MOST_PLANS = 4096

@@ -25,13 +25,7 @@ def get_num_threads() -> int:
     """Return how many threads a call takes at most when it does not say itself."""
     if _forked:
         return 1
-    return min(_number or config.settings().num_threads or _of_openmp() or machine.usable_cores(), MOST)
-
-
-def _of_openmp() -> int:
-    """Return the threads that OpenMP is told to take in a region that stands in no other; 0 where it is not."""
-    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    return int(first) if first.isascii() and first.isdigit() else 0
+    return min(_number or config.settings().num_threads or machine.usable_cores(), MOST)
 
 
 def set_number(number: int) -> None:

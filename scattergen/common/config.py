@@ -78,7 +78,14 @@ class Settings(Record):
             if text:
                 chosen[row.field] = _read(row, text, cls._field_defaults[row.field])
         chosen.setdefault("cc", environ.get("CC", ""))
+        chosen["num_threads"] = chosen.get("num_threads") or _threads_of_openmp(environ)
         return cls(**chosen)
+
+
+def _threads_of_openmp(environ: Mapping[str, str]) -> int:
+    """Return the threads of a parallel region that stands in no other; 0 where OpenMP is not told."""
+    first = environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(first) if first.isascii() and first.isdigit() else 0
 
 
 def _read(row: Setting, text: str, default: object) -> object:

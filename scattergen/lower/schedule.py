@@ -11,26 +11,15 @@ import math
 from collections.abc import Callable
 
 from ..common.record import Record
-from ..operators.dtypes import DType
-from .kernel import IN_FLOATS
 from .layout import BLOCK, LAYOUTS, MOST_THREADS, Numbers, Values
 from .loops import Nest
-from .lower import NEST_VALUES, VALUES, Loops
+from .lower import NEST_VALUES, VALUES
+from .work import COPY_PAYS, LINE, Machine, Work
 
 # All forms
 
-THREAD_PAYS = 128 << 10
-"""One more thread pays for each so many bytes of traffic: to move these takes 5 to 10 µs, to wake it about 2, and on a
-busy machine it may come late."""
-
-STREAM_PAYS = 4
-"""An output larger than the last cache / STREAM_PAYS is written past the caches."""
-
 SCRATCH = 8 << 20
 """The most bytes of scratch of tiles and of `inverse`, for all threads of a call together."""
-
-LINE = 64
-"""Bytes of a cache line."""
 
 # lanes: whether in tiles, and of what width
 
@@ -85,77 +74,6 @@ OWNERS_PAY = 8 << 20
 ARRAYS = 3
 """The arrays of which each step touches a line: output, indices and updates."""
 
-COPY_PAYS = 1 << 20
-"""THREAD_PAYS of windows, where runs are copied and nothing is looked for: threads share what the memory can do, and to
-wait for one that a busy machine starts late costs more than it saves."""
-
-
-class Machine(Record):
-    """What the machine has for one call."""
-
-    threads: int
-    """At most so many."""
-    l2: int
-    """Bytes of the second-level cache of one core."""
-    l3: int
-    """Bytes of the last cache, shared by the cores."""
-
-    def threads_for(self, traffic: int, pays: int, shares: int) -> int:
-        """Return how many threads pay: one for each `pays` bytes of traffic, at most one for each of `shares`."""
-        return max(1, min(self.threads, shares, traffic // pays))
-
-    def streams(self, size: int) -> bool:
-        """Return whether an output of `size` bytes is too large for the caches to keep for whoever reads it next."""
-        return size > self.l3 // STREAM_PAYS
-
-
-class Work(Record):
-    """A call as the choice sees it."""
-
-    loops: Loops
-    element: DType
-    """The element type of its kernels."""
-    operation: str
-    """What they do with an old value and an update."""
-    index_size: int
-    fresh: bool
-    """Whether the kernel copies `data` to the output as well."""
-
-    @property
-    def steps(self) -> int:
-        """Updates, counted in elements."""
-        return self.loops.outer.extent * self.loops.tuples.extent * self.loops.inner.extent
-
-    @property
-    def traffic(self) -> int:
-        """Bytes that have to be moved at least."""
-        size = self.element.size
-        return self.steps * (2 * size + self.index_size) + (2 * self.loops.total * size if self.fresh else 0)
-
-    def threads(self, machine: Machine, shares: int) -> int:
-        """Return how many threads pay, where the work falls into `shares` that can go to different ones."""
-        return machine.threads_for(self.traffic, THREAD_PAYS, shares)
-
-    @property
-    def widens(self) -> bool:
-        """Whether a form that works on a copy holds floats there."""
-        return self.element.kind == "half" and self.operation in IN_FLOATS
-
-    @property
-    def wide_size(self) -> int:
-        """Bytes of an element in a form that works on a copy."""
-        return 4 if self.widens else self.element.size
-
-    @property
-    def line(self) -> int:
-        """Elements of a cache line, 1 at least."""
-        return max(1, LINE // self.element.size)
-
-    @property
-    def column(self) -> int:
-        """Bytes of a column of a tile, which has all rows of the axis; the axis of empty data has size 0."""
-        return max(1, self.loops.components[0].size) * self.wide_size
-
 
 class Choice(Record):
     """The form of the kernel, what it finds in `layout`, and its threads."""
@@ -180,10 +98,10 @@ def of_nest(form: str, nest: Nest, item: int, total_bytes: int, fresh: bool, mac
     steps = math.prod(loop.extent for loop in nest.loops) * (nest.window.extent if nest.window else 1)
     written = steps * item + (total_bytes if fresh else 0)
     if nest.window:
-        threads = machine.threads_for(2 * written, COPY_PAYS, steps)
+        threads = machine.threads_for(2 * written, steps, COPY_PAYS)
         return _choice(form, threads, values, STREAMED=machine.streams(written))
     shared = _shared_loop(nest, machine.threads)
-    threads = machine.threads_for(2 * written, THREAD_PAYS, nest.loops[shared].extent if shared >= 0 else 1)
+    threads = machine.threads_for(2 * written, nest.loops[shared].extent if shared >= 0 else 1)
     return _choice(form, threads, values, SHARED=shared)
 
 
