@@ -19,7 +19,7 @@ HOUSE = {
     "common": "record words digest config log paths progress machine process",
     "cache": "locks location entries upkeep learnt cache",
     "operators": "dtypes ops near spec bounds shapes reference",
-    "lower": "layout kernel loops lower work schedule standard",
+    "lower": "layout kernel loops lower values work schedule standard",
     "render": "",
     "compiler": "toolchain platforms flag_sets single_flight request build",
     "load": "_abi loader caller manifest prebuilt supply",

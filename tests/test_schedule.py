@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from scattergen.lower import loops, lower, schedule
 from scattergen.lower.layout import LAYOUTS, LOOP
-from scattergen.lower.lower import SCHEDULES, VALUES
+from scattergen.lower.lower import SCHEDULES
 from scattergen.lower.schedule import Choice
+from scattergen.lower.values import VALUES
 from scattergen.lower.work import Machine, Work
 from scattergen.operators.dtypes import DTYPES
 

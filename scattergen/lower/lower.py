@@ -23,10 +23,10 @@ from ..common.record import Record
 from ..operators.dtypes import DTYPES, DType
 from ..operators.spec import OpSpec
 from .kernel import FORMS, KernelSpec
-from .layout import Values
 from .loops import Component, Loop, Nest
 
-_MISSING = Loop(1, 0, 0, 0)
+MISSING = Loop(1, 0, 0, 0)
+"""The loop that a nest does not have: one step that moves nothing."""
 
 _OF_BOOLS = {"add": "or", "mul": "and", "max": "or", "min": "and"}
 """Reductions as operations on bools."""
@@ -85,13 +85,13 @@ def _three_loops(nest: Nest, item: int, index_item: int, total: int) -> Loops | 
     apart = len(components) > 1 and in_items.component_step != 1
     reaches = _reaches(components)
     # Where targets of two outer steps may interleave, the steps are no blocks of the output.
-    interleaved = outer is not _MISSING and (min([0, *reaches]) < 0 or sum(reaches) + inner.extent > outer.out)
+    interleaved = outer is not MISSING and (min([0, *reaches]) < 0 or sum(reaches) + inner.extent > outer.out)
     return None if left or apart or interleaved else Loops(outer, tuples, inner, components, total)
 
 
 def _taken(left: list[Loop], wanted: Callable[[Loop], bool]) -> Loop:
     """Take the innermost of the loops that are left if it is wanted."""
-    return left.pop() if left and wanted(left[-1]) else _MISSING
+    return left.pop() if left and wanted(left[-1]) else MISSING
 
 
 def _reaches(components: tuple[Component, ...]) -> list[int]:
@@ -103,11 +103,11 @@ def _form(loops: Loops) -> str | None:
     """Return the form that takes these loops, None where only one for any strides does."""
     outer, tuples, inner, components, _ = loops
     depth, one_tuple = len(components), tuples.extent == 1
-    if inner is not _MISSING:
+    if inner is not MISSING:
         return "slices" if not inner.indices else "lanes" if depth == 1 else None
     if not (one_tuple or tuples.indices == depth):  # tuples do not lie side by side
         return None
-    if outer is _MISSING:
+    if outer is MISSING:
         return "elements" if sum(map(abs, _reaches(components))) < _ELEMENTS_REACH else None
     side_by_side = depth == 1 and components[0].stride == 1 and (one_tuple or tuples.updates == 1)
     return "rows" if side_by_side else None
@@ -132,122 +132,6 @@ def _in_items(nest: Nest, item: int, index_item: int) -> Nest | None:
         tuple(Component(size, stride // item) for size, stride in nest.components),
         nest.component_step // index_item,
     )
-
-
-def _block(loops: Loops) -> int:
-    """Elements of the output from one outer step to the next: what a kernel copies before it applies."""
-    return loops.outer.out or loops.total
-
-
-def _targets(components: tuple[Component, ...]) -> Values:
-    return {"SIZES": [c.size for c in components], "STRIDES": [c.stride for c in components]}
-
-
-def _rows(m: Loops) -> Values:
-    return {
-        "ROWS": m.outer.extent,
-        "COUNT": m.tuples.extent,
-        "SIZE": m.components[0].size,
-        "TOTAL": m.total,
-        "OUT_ROW": _block(m),
-        "INDEX_ROW": m.outer.indices,
-        "UPDATE_ROW": m.outer.updates,
-    }
-
-
-def _lanes(m: Loops) -> Values:
-    axis = m.components[0]
-    return {
-        "OUTER": m.outer.extent,
-        "COUNT": m.tuples.extent,
-        "INNER": m.inner.extent,
-        "SIZE": axis.size,
-        "TOTAL": m.total,
-        "OUT_OUTER": _block(m),
-        "OUT_AXIS": axis.stride if axis.size > 1 else _block(m),  # NumPy gives a dim of size 1 any stride
-        "INDEX_OUTER": m.outer.indices,
-        "INDEX_STEP": m.tuples.indices,
-        "UPDATE_OUTER": m.outer.updates,
-        "UPDATE_STEP": m.tuples.updates,
-    }
-
-
-def _elements(m: Loops) -> Values:
-    return {
-        "COUNT": m.tuples.extent,
-        "TOTAL": m.total,
-        "UPDATE_STEP": m.tuples.updates,
-        **_targets(m.components),
-    }
-
-
-def _slices(m: Loops) -> Values:
-    return {
-        "OUTER": m.outer.extent,
-        "COUNT": m.tuples.extent,
-        "LENGTH": m.inner.extent,
-        "TOTAL": m.total,
-        "OUT_OUTER": _block(m),
-        "INDEX_OUTER": m.outer.indices,
-        "INDEX_STEP": m.tuples.indices,
-        "UPDATE_OUTER": m.outer.updates,
-        "UPDATE_STEP": m.tuples.updates,
-        **_targets(m.components),
-    }
-
-
-VALUES: dict[str, Callable[[Loops], Values]] = {
-    "rows": _rows,
-    "lanes": _lanes,
-    "elements": _elements,
-    "slices": _slices,
-}
-"""The numbers that kernels of a form find in `layout`, but for those that the schedule adds."""
-
-
-def _strided(nest: Nest, item: int, total_bytes: int) -> Values:
-    loops = nest.loops or (_MISSING,)
-    return {
-        "TOTAL": total_bytes,
-        "LOOPS": len(loops),
-        "COMPONENT_STEP": nest.component_step,
-        **_targets(nest.components),
-        "FIRST_LOOP": [number for loop in loops for number in loop],
-    }
-
-
-def _windows(nest: Nest, item: int, total_bytes: int) -> Values:
-    """Return the numbers of a window, whose innermost loop is a row: what there is at one position.
-
-    It is a row of one element where the positions are what lies together in memory.
-    """
-    window, loops = nest.window, list(nest.loops)
-    assert window is not None
-    starts = next((loop for loop in loops if loop.indices), _MISSING)
-    row = Loop(1, item, 0, item)
-    positions_together = window.extent > 1 and window.out == window.updates == item
-    if loops and not loops[-1].indices and (loops[-1].out == loops[-1].updates == item or not positions_together):
-        row = loops.pop()
-    loops.append(row)
-    return {
-        "TOTAL": total_bytes,
-        "LOOPS": len(loops),
-        "SIZE": nest.components[0].size,
-        "LENGTH": window.extent,
-        "OUT_STEP": window.out,
-        "UPDATE_STEP": window.updates,
-        "STARTS": starts.extent,
-        "START_STEP": starts.indices,
-        "FIRST_LOOP": [number for loop in loops for number in loop],
-    }
-
-
-NEST_VALUES: dict[str, Callable[[Nest, int, int], Values]] = {
-    "strided": _strided,
-    "windows": _windows,
-    "rings": _windows,
-}
-"""The same for the forms that take any strides, from the nest and the bytes of an element and of the output."""
 
 
 def kernel(form: str, dtype: DType, index: DType, reduction: str, depth: int) -> KernelSpec:

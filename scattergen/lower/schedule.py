@@ -13,7 +13,7 @@ from collections.abc import Callable
 from ..common.record import Record
 from .layout import BLOCK, LAYOUTS, MOST_THREADS, Numbers, Values
 from .loops import Nest
-from .lower import NEST_VALUES, VALUES
+from .values import NEST_VALUES, VALUES
 from .work import COPY_PAYS, LINE, Machine, Work
 
 # All forms
