@@ -546,6 +546,44 @@ def test_without_a_caller_module_the_same_answers(monkeypatch: pytest.MonkeyPatc
             assert (call(data, indices, updates) == expected(np.asarray(data), indices, np.asarray(updates))).all()
 
 
+def test_without_a_caller_module_an_output_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch, nobody_else: Callable[[], None]
+) -> None:
+    monkeypatch.setattr(loader, "functions", None)
+    monkeypatch.setattr(loader, "invoke", loader._invoke_abi)
+    fast.forget()
+    data, indices, updates = given = arrays()
+    room = np.zeros(24, np.float32)
+    out, want = room[:12].reshape(3, 4), expected(*given)
+    assert call(*given, out=out) is out and len(fast._plans) == 1
+    odd_ones: dict[str, Any] = {
+        "of another type": np.empty((3, 4), np.float64),
+        "of another shape": np.empty((4, 3), np.float32),
+        "read-only": layouts.read_only(np.empty_like(data)),
+        "a list": [],
+    }
+    for what, wrong in odd_ones.items():
+        with pytest.raises((TypeError, ValueError)):
+            call(*given, out=wrong)
+        assert not isinstance(wrong, np.ndarray) or fast._recall(*given, wrong) is None, what
+    for gaps in (np.empty((3, 8), np.float32)[:, ::2], np.empty((4, 3), np.float32).T):
+        assert (call(*given, out=gaps) == want).all()
+    across = room[4:16].reshape(3, 4)
+    across[...] = data
+    assert (call(across, indices, updates, out=out) == want).all()
+    before, bad = out.copy(), indices.copy()
+    bad[1, 3] = 9
+    with pytest.raises(IndexError):
+        call(data, bad, updates, out=out)
+    assert (out == before).all()
+    shared = out[:2]  # updates that lie in the output
+    shared[...] = updates
+    assert (call(data, indices, shared, out=out) == want).all()
+    nobody_else()
+    out[...] = 0
+    assert call(*given, out=out) is out and (out == want).all()
+
+
 def test_without_a_caller_module_what_is_refused_stays_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The dictionary compares dtypes and shapes, which a subclass has as well, and hashes attributes."""
     monkeypatch.setattr(loader, "functions", None)

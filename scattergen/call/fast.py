@@ -91,9 +91,9 @@ def serving(call: Call, pointer: Any, data: Array, indices: Array, updates: Arra
     """
     if loader.functions is not None:
         return loader.functions.serve(*loader.described(call, pointer), data, indices, updates, out)
-    if out is data or (out is None and data.flags.c_contiguous):
-        return _without_caller(call, pointer, data, out)
-    return None
+    if out is None and not data.flags.c_contiguous:
+        return None
+    return _without_caller(call, pointer, data, out)
 
 
 def looks(served: Replay) -> bool:
@@ -129,4 +129,13 @@ def _without_caller(call: Call, pointer: Any, data: Array, out: Array | None) ->
         status = invoke(pointer, address(data), NULL, address(indices), address(updates), scratch())
         return data if status == -1 else None
 
-    return fresh if out is None else inside
+    def apart(data: Any, indices: Any, updates: Any, out: Any) -> Array | None:
+        if type(out) is not np.ndarray or (out.dtype, out.shape, out.strides) != like or not out.flags.writeable:
+            return None
+        if may_share(out, data) or may_share(out, indices) or may_share(out, updates):
+            return None
+        status = invoke(pointer, address(out), address(data), address(indices), address(updates), scratch())
+        return out if status == -1 else None
+
+    like = (data.dtype, shape, data.strides)  # of an output to which the kernel copies data
+    return fresh if out is None else inside if out is data else apart
