@@ -86,7 +86,7 @@ def test_every_operator_spec_is_what_its_text_says() -> None:
         assert OpSpec.parse(text) == spec
         assert hash(OpSpec.parse(text)) == hash(spec)
         assert seen.setdefault(text, spec) == spec
-        assert repr(spec) == f"OpSpec({text!r})"
+        assert repr(spec) == f"OpSpec.parse({text!r})"
     rows = {(op, version.since, dtype) for op in OPS.values() for version in op.versions for dtype in version.dtypes}
     assert {(spec.op, spec.opset, spec.dtype) for spec in seen.values()} == rows
 
@@ -98,7 +98,7 @@ def test_every_kernel_spec_is_what_its_text_says() -> None:
         assert text.isidentifier() and text == text.lower()
         assert KernelSpec.parse(text) == spec
         assert seen.setdefault(text, spec) == spec
-        assert repr(spec) == f"KernelSpec({text!r})"
+        assert repr(spec) == f"KernelSpec.parse({text!r})"
     kinds = {(form, kind) for form in FORMS.values() for kind in form.kinds}
     assert {(spec.form, spec.element.kind) for spec in seen.values()} == kinds
 
@@ -107,7 +107,7 @@ def test_a_spec_is_made_of_the_text_that_its_repr_shows() -> None:
     for spec in (OpSpec.parse("scatter_nd_f32_i64_r3k1_add_opset16"), KernelSpec.parse("rows_f32_i64_add")):
         assert eval(repr(spec)) == spec
     with pytest.raises(SpecError, match="spec='rows': allowed is <operator>"):
-        eval("OpSpec('rows')")
+        eval("OpSpec.parse('rows')")
 
 
 @pytest.mark.parametrize(

@@ -28,17 +28,12 @@ else:
             return super().__new__(cls, name, bases, namespace)
 
     class Record(tuple, metaclass=_Maker):
-        """An immutable tuple of named fields; a class that defines `_validated` is asked for every new one.
-
-        One that has `parse` is also made of the text that it is parsed from, as its repr shows it.
-        """
+        """An immutable tuple of named fields; a class that defines `_validated` is asked for every new one."""
 
         def __new__(cls, *values, **named):
             """Take fields by place or by name; raise TypeError for too many, unknown or missing ones."""
             fields = cls._fields
             if named or len(values) != len(fields):
-                if not named and len(values) == 1 and isinstance(values[0], str) and hasattr(cls, "parse"):
-                    return cls.parse(values[0])
                 rest = fields[len(values) :]
                 try:
                     values += tuple([named.pop(name) if name in named else cls._field_defaults[name] for name in rest])

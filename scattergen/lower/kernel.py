@@ -261,7 +261,7 @@ class KernelSpec(Record):
         return self.element.kind == "half" and self.step.assignment != ""
 
     def __repr__(self) -> str:
-        return f"KernelSpec({str(self)!r})"
+        return f"KernelSpec.parse({str(self)!r})"
 
     @classmethod
     def parse(cls, text: str) -> KernelSpec:

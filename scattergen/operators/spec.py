@@ -93,7 +93,7 @@ class OpSpec(Record):
         return text if self.opset == default else f"{text}_opset{self.opset}"
 
     def __repr__(self) -> str:
-        return f"OpSpec({str(self)!r})"
+        return f"OpSpec.parse({str(self)!r})"
 
     @classmethod
     def parse(cls, text: str) -> OpSpec:
