@@ -125,7 +125,7 @@ def _source(row: config.Setting, chosen: config.Settings) -> str:
         return "the program"
     if os.environ.get(row.variable):
         return row.variable
-    return "CC" if row.field == "cc" and os.environ.get("CC") else "default"
+    return "default" if value == config.Settings._field_defaults[row.field] else row.also
 
 
 def cache_dir() -> Path:

@@ -255,11 +255,12 @@ def test_cache_clear_leaves_a_folder_that_is_no_store(tmp_path: Path) -> None:
 
 
 def test_env_says_where_each_setting_is_from(tmp_path: Path) -> None:
-    given = {"SCATTERGEN_CFLAGS": "-O2", "CC": "gcc", "SCATTERGEN_AOT_PATH": str(tmp_path)}
+    given = {"SCATTERGEN_CFLAGS": "-O2", "CC": "gcc", "OMP_NUM_THREADS": "1", "SCATTERGEN_AOT_PATH": str(tmp_path)}
     answer = json.loads(good(scattergen("env", "--json", **given)))
     settings = {row["name"]: (row["value"], row["from"]) for row in answer["settings"]}
     assert settings["cflags"] == ("-O2", "SCATTERGEN_CFLAGS")
     assert settings["cc"] == ("gcc", "CC")
+    assert settings["num_threads"] == (1, "OMP_NUM_THREADS")
     assert settings["compile"] == ("auto", "default")
     assert set(settings) == {row.field for row in inspection.config.TABLE}
     assert answer["compiler"]["command"][0].endswith("/gcc")

@@ -22,10 +22,14 @@ class Setting(Record):
     """Allowed words; empty where any text (or, for an int default, any whole number >= 0) is."""
     in_key: bool
     meaning: str
+    also: str = ""
+    """A variable of others that is read where this one is not set."""
 
 
 TABLE: tuple[Setting, ...] = (
-    Setting("cc", "SCATTERGEN_CC", (), True, "C compiler command; if unset: CC, cc, gcc, clang, the ziglang package"),
+    Setting(
+        "cc", "SCATTERGEN_CC", (), True, "C compiler command; if unset: CC, cc, gcc, clang, the ziglang package", "CC"
+    ),
     Setting("cflags", "SCATTERGEN_CFLAGS", (), True, "flags added after scattergen's own"),
     Setting("cpu", "SCATTERGEN_CPU", (), True, "instruction set: native, or a level such as x86-64-v3"),
     Setting("cache_dir", "SCATTERGEN_CACHE_DIR", (), False, "where built kernels are kept"),
@@ -47,6 +51,7 @@ TABLE: tuple[Setting, ...] = (
         (),
         False,
         "most threads of a call; 0: OMP_NUM_THREADS, or the usable cores",
+        "OMP_NUM_THREADS",
     ),
     Setting("keep_memory", "SCATTERGEN_KEEP_MEMORY", (), False, "bytes of freed large outputs kept for the next ones"),
     Setting("aot_path", "SCATTERGEN_AOT_PATH", (), False, "folders of kernels built ahead, separated as in PATH"),
