@@ -7,7 +7,7 @@ from typing import Any
 
 from ..arguments.arrays import Arguments
 from ..common.record import Record
-from ..lower.kernel import FORMS
+from ..lower.kernel import FORMS, KernelSpec
 from . import dispatch
 from .calls import arguments_of
 
@@ -34,8 +34,6 @@ class Explanation(Record):
     threads: int
     layout: tuple[int, ...]
     """The numbers that the kernel is given, as its source lists them."""
-    numbers: dict[str, int | tuple[int, ...]]
-    """The same by their names in the source."""
     copies: tuple[str, ...]
     """Copies made on top of the result itself."""
     moved: str = ""
@@ -54,6 +52,14 @@ class Explanation(Record):
                 *([f"  moved    {self.moved}"] if self.moved else []),
             )
         )
+
+    @property
+    def numbers(self) -> dict[str, int | tuple[int, ...]]:
+        """The numbers of the layout by their names in the kernel's source; empty where no kernel answers."""
+        if self.kernel is None:
+            return {}
+        spec = KernelSpec.parse(self.kernel)
+        return spec.layout.unpack(self.layout, spec.depth)
 
     def _numbers(self) -> list[str]:
         """Return the lines about the layout, as many of its numbers in one as there is room for."""
@@ -86,7 +92,7 @@ def explain_arguments(arguments: Arguments, threads: int | None) -> Explanation:
 
         lowered = moving.lowered(arguments)
         if lowered is None:
-            return Explanation(spec, PYTHON, None, PYTHON, 1, (), {}, arguments.copies)
+            return Explanation(spec, PYTHON, None, PYTHON, 1, (), arguments.copies)
         arguments, moved = lowered.arguments, lowered.text()
     if arguments.accumulates:
         from . import accumulated
@@ -100,7 +106,6 @@ def explain_arguments(arguments: Arguments, threads: int | None) -> Explanation:
         source=plan.ready.origin if plan.ready else "reference",
         threads=plan.threads,
         layout=plan.layout,
-        numbers=plan.kernel.layout.unpack(plan.layout, plan.kernel.depth),
         copies=arguments.copies,
         moved=moved,
     )
