@@ -30,43 +30,13 @@ from .wanted import Wanted, gather
 
 DEFAULT_NAME = "scattergen_kernels"
 
-_HEADERS_OF_OTHERS = frozenset(
-    [
-        "scattergen",
-        "kernel",
-        "omp",
-        "assert",
-        "complex",
-        "ctype",
-        "errno",
-        "fenv",
-        "float",
-        "inttypes",
-        "iso646",
-        "limits",
-        "locale",
-        "math",
-        "setjmp",
-        "signal",
-        "stdalign",
-        "stdarg",
-        "stdatomic",
-        "stdbool",
-        "stddef",
-        "stdint",
-        "stdio",
-        "stdlib",
-        "stdnoreturn",
-        "string",
-        "tgmath",
-        "threads",
-        "time",
-        "uchar",
-        "wchar",
-        "wctype",
-    ]
-)
-"""Names that a header must not have which stands first on a compiler's way."""
+_HEADERS_OF_OTHERS = (
+    "scattergen", "kernel", "omp",
+    "assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math", "setjmp",
+    "signal", "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib", "stdnoreturn",
+    "string", "tgmath", "threads", "time", "uchar", "wchar", "wctype",
+)  # fmt: skip
+"""Names that a header must not have which stands first on a compiler's way: those of our own and of C11."""
 
 _MOST_NAMED = 3
 """Files that an error names."""

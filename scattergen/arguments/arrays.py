@@ -83,6 +83,8 @@ def prepare(
     """
     if not isinstance(reduction, str):
         raise SpecError("reduction", reduction, "the name of one, as none or add")
+    if unique is not False and np.ndim(unique):
+        raise SpecError("unique", unique, "True or False")
     if not isinstance(mode, str):
         raise SpecError("mode", mode, "the name of one, as linear")
     try:
@@ -107,7 +109,7 @@ def prepare(
     indices = memory.readable(indices, names.indices, out, copies)
     updates = memory.readable(updates, names.updates, out, copies)
     foreign = data.dtype.kind in dtypes.FOREIGN and dtypes.is_foreign(data.dtype)
-    return Arguments(spec, data, indices, updates, out, tuple(copies), foreign, checked, unique, accumulates)
+    return Arguments(spec, data, indices, updates, out, tuple(copies), foreign, checked, bool(unique), accumulates)
 
 
 @lru_cache(maxsize=1024)

@@ -39,7 +39,7 @@ def run(
     op: Op, opset: int, axis: Any, reduction: str, threads: int | None, duplicates: str, unique: bool, accumulate: Any,
 ) -> Array:  # fmt: skip
     """Run one call as `dispatch.run` does, accumulating in the type that `accumulate` names."""
-    arguments = arrays.prepare(op, opset, axis, reduction, data, indices, updates, out, unique=bool(unique))
+    arguments = arrays.prepare(op, opset, axis, reduction, data, indices, updates, out, unique=unique)
     require(arguments.spec, accumulate)
     if duplicates != "allow":
         checks.refuse_duplicates(arguments, duplicates)

@@ -41,7 +41,7 @@ def arguments_of(
         call[op.inputs.updates],
         call["out"],
         call.get("mode", ""),
-        unique=bool(call.get("unique")),
+        unique=call.get("unique", False),
         accumulates=call.get("accumulate") is not None,
     )
     if arguments.accumulates:

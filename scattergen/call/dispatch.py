@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arguments import addressing, arrays, memory, packing, repeats
 from ..arguments.arrays import Arguments, Array
-from ..errors import IndexOutOfBounds, SpecError
+from ..errors import IndexOutOfBounds
 from ..load import caller, loader, supply
 from ..load.loader import NULL
 from ..operators import dtypes
@@ -25,10 +25,6 @@ from .plan import Plan
 _dependents: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 era = object()
 """Another one after every `forget`. Who keeps a plan drops it if it began to make it in another era."""
-
-
-_ZERO = bytes(16)
-"""What a zero of any number type reads."""
 
 
 def depend(keeper: Any) -> None:
@@ -68,9 +64,7 @@ def run(
     keep: Keep | None = None
     if duplicates == "allow" and type(data) is type(indices) is type(updates) is np.ndarray:
         keep = fast.keeper(op, opset, axis, reduction, threads, duplicates, unique, mode)
-    if unique is not False and np.ndim(unique):
-        raise SpecError("unique", unique, "True or False")
-    arguments = arrays.prepare(op, opset, axis, reduction, data, indices, updates, out, mode, unique=bool(unique))
+    arguments = arrays.prepare(op, opset, axis, reduction, data, indices, updates, out, mode, unique=unique)
     if duplicates != "allow":
         from ..arguments import checks
 
@@ -157,6 +151,10 @@ def unwritten(data: Array) -> Array:
         out: Array = loader.functions.unwritten(data, dtype, dense)
         return out
     return np.empty_like(data, dtype=dtype, order="K" if dense else "C", subok=False)
+
+
+_ZERO = bytes(16)
+"""What a zero of any number type reads."""
 
 
 def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -66,9 +66,9 @@ class Prepared:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Kernels are found again in the process, and by the object, that comes to have the plan.
-        lean = memory.unrepeated(self._indices)
-        rest = (self._op, self._opset, self._axis, self._reduction)
-        return _again, (lean, self._indices.shape, *rest, self._shape, self._threads, self._unique)
+        before = (self._op, self._opset, self._axis, self._reduction)
+        after = (self._shape, self._threads, self._unique)
+        return _again, (before, memory.unrepeated(self._indices), self._indices.shape, after)
 
     def __repr__(self) -> str:
         return f"<Prepared {self._reduction} for data {self._shape}>"
@@ -136,10 +136,13 @@ class Prepared:
             self._recent[_kind(data, out)] = served
 
 
-def _again(lean: Array, shape: tuple[int, ...], *rest: Any) -> Prepared:
-    """Return a plan that was pickled or copied."""
-    op, opset, axis, reduction, data_shape, threads, unique = rest
-    return Prepared(op, opset, axis, reduction, _unwritable(lean, shape), data_shape, threads, unique)
+_Before = tuple[Op, int, "int | None", str]
+_After = tuple[tuple[int, ...], "int | None", bool]
+
+
+def _again(before: _Before, lean: Array, shape: tuple[int, ...], after: _After) -> Prepared:
+    """Return a plan that was pickled or copied; the arguments of `Prepared` stand before and after its indices."""
+    return Prepared(*before, _unwritable(lean, shape), *after)
 
 
 def _unwritable(lean: Array, shape: tuple[int, ...]) -> Array:
