@@ -142,23 +142,23 @@ typedef struct {
 enum { LISTED = LISTED_BYTES / (int)sizeof(entry) };
 
 /* Tuples that a thread takes in a round at most: each of its lists, one for an owner, has room for all of them. */
-static int64_t room_of(int64_t threads)
+static int64_t room_of(const int64_t *layout, int64_t threads)
 {
+    (void)layout;
     return least(SHARE, LISTED / (threads * threads));
 }
 
 /* Entries in the lists of a round; up to AHEAD of them past the end of a list are fetched, never applied. */
-static int64_t round_of(int64_t threads)
+static int64_t round_of(const int64_t *layout, int64_t threads)
 {
-    return threads * threads * room_of(threads) + AHEAD;
+    return threads * threads * room_of(layout, threads) + AHEAD;
 }
 
 /* There are lists for two rounds: a thread that is done early fills those of the next. Sized for any number of
  * threads up to `threads`, as there may be fewer. */
 static int64_t scratch_bytes(const int64_t *layout, int32_t threads)
 {
-    const int64_t all = least(threads, MOST_THREADS), entries = least(all * all * SHARE, LISTED) + AHEAD;
-    (void)layout;
+    const int64_t all = least(threads, MOST_THREADS), entries = least(all * all * room_of(layout, 1), LISTED) + AHEAD;
     return 2 * (MOST_THREADS * MOST_THREADS * (int64_t)sizeof(int64_t) + entries * (int64_t)sizeof(entry));
 }
 
@@ -197,7 +197,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
 {
     const int64_t count = layout[COUNT], total = layout[TOTAL], *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t index_step = DEPTH, update_step = layout[UPDATE_STEP];
-    const int64_t first = total * me / all, end = total * (me + 1) / all, room = room_of(all);
+    const int64_t first = total * me / all, end = total * (me + 1) / all, room = room_of(layout, all);
     int64_t (*lengths)[MOST_THREADS][MOST_THREADS] = scratch; /* of the lists of two rounds, by whose and for whom */
     entry *rounds = (entry *)(lengths + 2);
     element *o = out;
@@ -209,7 +209,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
         copy_run(o + first, (const element *)data + first, end - first);
     for (int64_t done = 0; done < count; done += all * each, turn = !turn) {
         each = least(room, (count - done + all - 1) / all);
-        entry *lists = rounds + turn * round_of(all);
+        entry *lists = rounds + turn * round_of(layout, all);
         const element *update = (const element *)updates + done * update_step;
         const int64_t mine_end = least((me + 1) * each, count - done);
         memset(lengths[turn][me], 0, sizeof lengths[turn][me]);

@@ -16,17 +16,18 @@ enum { DEPTH = 1 }; /* components of a tuple */
 
 /* The numbers in `layout`; steps and strides are in elements. */
 enum {
-    OUTER,                   /* steps outside of the tuples */
-    COUNT,                   /* tuples in each */
-    LENGTH,                  /* elements of a slice */
-    TOTAL,                   /* elements of the output */
-    OUT_OUTER,               /* from one outer step to the next in the output */
-    INDEX_OUTER,             /* from one outer step to the next in indices */
-    INDEX_STEP,              /* from one tuple to the next in indices */
-    UPDATE_OUTER,            /* from one outer step to the next in updates */
-    UPDATE_STEP,             /* from one slice to the next in updates */
-    SIZES,                   /* of each component of a tuple: the size of its dim */
-    STRIDES = SIZES + DEPTH, /* of each component: the stride of that dim in the output */
+    OUTER,                        /* steps outside of the tuples */
+    COUNT,                        /* tuples in each */
+    LENGTH,                       /* elements of a slice */
+    TOTAL,                        /* elements of the output */
+    OUT_OUTER,                    /* from one outer step to the next in the output */
+    INDEX_OUTER,                  /* from one outer step to the next in indices */
+    INDEX_STEP,                   /* from one tuple to the next in indices */
+    UPDATE_OUTER,                 /* from one outer step to the next in updates */
+    UPDATE_STEP,                  /* from one slice to the next in updates */
+    SIZES,                        /* of each component of a tuple: the size of its dim */
+    STRIDES = SIZES + DEPTH,      /* of each component: the stride of that dim in the output */
+    STREAMED = SIZES + 2 * DEPTH, /* 1: the output is written past the caches */
 };
 
 /* memcpy in short pieces. */
@@ -49,6 +50,56 @@ static inline void copy_run(element *restrict to, const element *restrict from, 
         copy_pieces((char *)to, (const char *)from, bytes);
     else
         memcpy(to, from, (size_t)bytes);
+}
+
+/* Bytes of the widest vectors: the fewer stores to a line, the sooner it is full and on its way. */
+#if defined(__AVX512F__)
+enum { WIDEST = 64 };
+#elif defined(__AVX__)
+enum { WIDEST = 32 };
+#else
+enum { WIDEST = 16 };
+#endif
+typedef long long part __attribute__((vector_size(WIDEST), may_alias));
+
+/* Write a vector at a multiple of its size, past the caches where the compiler says how. */
+static inline void stream(char *to, part value)
+{
+#if defined(__clang__)
+    __builtin_nontemporal_store(value, (part *)to);
+#elif defined(__AVX512F__)
+    __builtin_ia32_movntdq512((part *)to, value);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)to, value);
+#elif defined(__SSE2__)
+    __builtin_ia32_movntdq((part *)to, value);
+#else
+    memcpy(to, &value, sizeof value);
+#endif
+}
+
+/* memcpy, by whole cache lines past the caches: a line that is not there need not be fetched to be overwritten. */
+static inline void stream_run(element *restrict to, const element *restrict from, int64_t n)
+{
+    const int64_t bytes = n * (int64_t)sizeof *to, before = (int64_t)(-(uintptr_t)to % LINE);
+    char *t = (char *)to;
+    const char *f = (const char *)from;
+    int64_t i = least(before, bytes);
+    memcpy(t, f, (size_t)i);
+    for (; i + LINE <= bytes; i += LINE) {
+        part line[LINE / sizeof(part)];
+        memcpy(line, f + i, sizeof line);
+        for (int64_t j = 0; j < LINE / (int64_t)sizeof(part); j++)
+            stream(t + i + j * (int64_t)sizeof(part), line[j]);
+    }
+    memcpy(t + i, f + i, (size_t)(bytes - i));
+}
+
+/* Wait for what was written past the caches, before others are told that it is there. Sequentially consistent: nothing
+ * weaker orders such writes on x86, where a fence that acquires or releases is no instruction. */
+static inline void end_stream(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 enum { BLOCK = 1024 };
@@ -142,6 +193,15 @@ static int note(uint32_t *restrict last, int64_t first, int64_t end, const index
     return 0;
 }
 
+/* Write n elements of the output. */
+static inline void write_run(element *restrict to, const element *restrict from, int64_t n, int streamed)
+{
+    if (streamed)
+        stream_run(to, from, n);
+    else
+        copy_run(to, from, n);
+}
+
 /* Write the rows of the output that are the share of thread `me` of `all`, each once.
  * Nonzero when an index is out of bounds. */
 SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indices, const void *updates,
@@ -149,6 +209,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
 {
     const int64_t length = layout[LENGTH], rows = layout[TOTAL] / length, update_step = layout[UPDATE_STEP];
     const int64_t first = rows * me / all, end = rows * (me + 1) / all;
+    const int streamed = layout[STREAMED] != 0;
     const element *from = data, *update = updates;
     uint32_t *last = (uint32_t *)scratch + first + me;
     element *o = out;
@@ -161,12 +222,14 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
             __builtin_prefetch(update + (last[row - first + AHEAD] - 1) * update_step);
         if (number || row == end) { /* what no tuple named since the last one stays, in one piece */
             if (from && kept < row)
-                copy_run(o + kept * length, from + kept * length, (row - kept) * length);
+                write_run(o + kept * length, from + kept * length, (row - kept) * length, streamed);
             kept = row + 1;
         }
         if (number)
-            copy_run(o + row * length, update + (number - 1) * update_step, length);
+            write_run(o + row * length, update + (number - 1) * update_step, length, streamed);
     }
+    if (streamed)
+        end_stream();
     return 0;
 }
 

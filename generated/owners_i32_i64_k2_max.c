@@ -144,6 +144,16 @@ static inline void apply_slice(element *restrict out, const element *restrict up
 
 enum { MOST_THREADS = 64, SHARE = 64 * BLOCK, LISTED_BYTES = 4 << 20, AHEAD = 16, OWNED_BYTES = 128 };
 
+/* What a thread takes in a round: updates that fit in the second-level cache. */
+enum { SHARE_BYTES = 512 << 10, LEAST_SHARE = 64 };
+
+/* Fetch what is needed later into the second-level cache: the first is too small to keep it until then. */
+static inline void expect_later(const void *from, int64_t bytes)
+{
+    for (int64_t i = 0; i < bytes; i += LINE)
+        __builtin_prefetch(SCATTERGEN_AT((const char *)from, i), 0, 2);
+}
+
 /* A tuple in a list: where its target begins, and its number in the round. */
 typedef struct {
     uint32_t offset;
@@ -153,23 +163,23 @@ typedef struct {
 enum { LISTED = LISTED_BYTES / (int)sizeof(entry) };
 
 /* Tuples that a thread takes in a round at most: each of its lists, one for an owner, has room for all of them. */
-static int64_t room_of(int64_t threads)
+static int64_t room_of(const int64_t *layout, int64_t threads)
 {
-    return least(SHARE, LISTED / (threads * threads));
+    const int64_t fit = least(SHARE, SHARE_BYTES / (layout[LENGTH] * (int64_t)sizeof(element)));
+    return least(fit < LEAST_SHARE ? LEAST_SHARE : fit, LISTED / (threads * threads));
 }
 
 /* Entries in the lists of a round; up to AHEAD of them past the end of a list are fetched, never applied. */
-static int64_t round_of(int64_t threads)
+static int64_t round_of(const int64_t *layout, int64_t threads)
 {
-    return threads * threads * room_of(threads) + AHEAD;
+    return threads * threads * room_of(layout, threads) + AHEAD;
 }
 
 /* There are lists for two rounds: a thread that is done early fills those of the next. Sized for any number of
  * threads up to `threads`, as there may be fewer. */
 static int64_t scratch_bytes(const int64_t *layout, int32_t threads)
 {
-    const int64_t all = least(threads, MOST_THREADS), entries = least(all * all * SHARE, LISTED) + AHEAD;
-    (void)layout;
+    const int64_t all = least(threads, MOST_THREADS), entries = least(all * all * room_of(layout, 1), LISTED) + AHEAD;
     return 2 * (MOST_THREADS * MOST_THREADS * (int64_t)sizeof(int64_t) + entries * (int64_t)sizeof(entry));
 }
 
@@ -209,7 +219,8 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
     const int64_t count = layout[COUNT], total = layout[TOTAL], *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
     const int64_t length = layout[LENGTH], bytes = length * (int64_t)sizeof(element);
-    const int64_t first = total * me / all, end = total * (me + 1) / all, room = room_of(all);
+    const int64_t foreseen = bytes < LINE ? 0 : least(bytes, FETCHED);
+    const int64_t first = total * me / all, end = total * (me + 1) / all, room = room_of(layout, all);
     int64_t (*lengths)[MOST_THREADS][MOST_THREADS] = scratch; /* of the lists of two rounds, by whose and for whom */
     entry *rounds = (entry *)(lengths + 2);
     element *o = out;
@@ -220,7 +231,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
         copy_run(o + first, (const element *)data + first, end - first);
     for (int64_t done = 0; done < count; done += all * each, turn = !turn) {
         each = least(room, (count - done + all - 1) / all);
-        entry *lists = rounds + turn * round_of(all);
+        entry *lists = rounds + turn * round_of(layout, all);
         const element *update = (const element *)updates + done * update_step;
         const int64_t mine_end = least((me + 1) * each, count - done);
         memset(lengths[turn][me], 0, sizeof lengths[turn][me]);
@@ -235,10 +246,13 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
 #pragma omp barrier
         }
 #endif
+        int64_t next = (all + me) * each; /* what is mine of the next round: fetched in order meanwhile */
         for (int64_t from = 0; from < all; from++) {
             const entry *e = lists + (from * all + me) * room, *last = e + lengths[turn][from][me];
-            for (; e < last; e++) {
+            for (; e < last; e++, next++) {
                 fetch(SCATTERGEN_AT(o, e[AHEAD].offset), bytes);
+                if (foreseen)
+                    expect_later(SCATTERGEN_AT(update, next * update_step), foreseen);
                 fetch(SCATTERGEN_AT(update, e[AHEAD].number * update_step), bytes);
                 apply_slice(o + e->offset, update + e->number * update_step, length);
             }

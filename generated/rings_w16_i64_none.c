@@ -53,13 +53,25 @@ static inline void copy_run(char *restrict to, const char *restrict from, int64_
         memcpy(to, from, (size_t)bytes);
 }
 
-typedef long long part __attribute__((vector_size(16), may_alias));
+/* Bytes of the widest vectors: the fewer stores to a line, the sooner it is full and on its way. */
+#if defined(__AVX512F__)
+enum { WIDEST = 64 };
+#elif defined(__AVX__)
+enum { WIDEST = 32 };
+#else
+enum { WIDEST = 16 };
+#endif
+typedef long long part __attribute__((vector_size(WIDEST), may_alias));
 
-/* Write 16 bytes at a multiple of 16, past the caches where the compiler says how. */
+/* Write a vector at a multiple of its size, past the caches where the compiler says how. */
 static inline void stream(char *to, part value)
 {
 #if defined(__clang__)
     __builtin_nontemporal_store(value, (part *)to);
+#elif defined(__AVX512F__)
+    __builtin_ia32_movntdq512((part *)to, value);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)to, value);
 #elif defined(__SSE2__)
     __builtin_ia32_movntdq((part *)to, value);
 #else

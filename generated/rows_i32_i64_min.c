@@ -111,8 +111,16 @@ SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout
     return position < 0 ? 0 : position;
 }
 
-/* How far ahead of the work indices are fetched, a line of them at a time: the hardware stops at the end of a page. */
+/* How far ahead of the work is fetched what is read in order, a line of indices at a time: the hardware stops at the
+ * end of a page. */
 enum { FAR_AHEAD = 2048, STEP = LINE / sizeof(index_type) };
+
+/* Fetch what is needed later into the second-level cache: the first is too small to keep it until then. */
+static inline void expect_later(const void *from, int64_t bytes)
+{
+    for (int64_t i = 0; i < bytes; i += LINE)
+        __builtin_prefetch(SCATTERGEN_AT((const char *)from, i), 0, 2);
+}
 
 /* Apply the updates of one row; nonzero when an index is out of bounds. */
 static int apply_row(element *restrict row, const index_type *restrict index, const element *restrict update,
@@ -125,7 +133,8 @@ static int apply_row(element *restrict row, const index_type *restrict index, co
             return 1;
         int64_t i = 0;
         for (; i + STEP <= n; i += STEP) {
-            __builtin_prefetch(SCATTERGEN_AT(index, k + i + FAR_AHEAD));
+            expect_later(SCATTERGEN_AT(index, k + i + FAR_AHEAD), LINE);
+            expect_later(SCATTERGEN_AT(update, k + i + FAR_AHEAD), STEP * (int64_t)sizeof *update);
             for (int64_t j = i; j < i + STEP; j++)
                 row[offset[j]] = less(row[offset[j]], update[k + j]);
         }

@@ -36,8 +36,8 @@ enum {
     STREAMED,     /* 1: the output is written past the caches */
 };
 
-/* How far ahead of the work are fetched: rows, targets in a tile, and what is read in order, a line of indices at a
- * time. */
+/* How far ahead of the work are fetched: rows that lie apart, targets in a tile, and what is read in order, a line of
+ * indices at a time. */
 enum { BLOCK = 1024, ROWS_AHEAD = 8, AHEAD = 16, FAR_AHEAD = 2048, STEP = LINE / sizeof(index_type) };
 
 /* memcpy in short pieces. */
@@ -62,13 +62,25 @@ static inline void copy_run(element *restrict to, const element *restrict from, 
         memcpy(to, from, (size_t)bytes);
 }
 
-typedef long long part __attribute__((vector_size(16), may_alias));
+/* Bytes of the widest vectors: the fewer stores to a line, the sooner it is full and on its way. */
+#if defined(__AVX512F__)
+enum { WIDEST = 64 };
+#elif defined(__AVX__)
+enum { WIDEST = 32 };
+#else
+enum { WIDEST = 16 };
+#endif
+typedef long long part __attribute__((vector_size(WIDEST), may_alias));
 
-/* Write 16 bytes at a multiple of 16, past the caches where the compiler says how. */
+/* Write a vector at a multiple of its size, past the caches where the compiler says how. */
 static inline void stream(char *to, part value)
 {
 #if defined(__clang__)
     __builtin_nontemporal_store(value, (part *)to);
+#elif defined(__AVX512F__)
+    __builtin_ia32_movntdq512((part *)to, value);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)to, value);
 #elif defined(__SSE2__)
     __builtin_ia32_movntdq((part *)to, value);
 #else
@@ -105,6 +117,14 @@ static inline void expect(const void *from, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += LINE)
         __builtin_prefetch(SCATTERGEN_AT((const char *)from, i));
+    __builtin_prefetch(SCATTERGEN_AT((const char *)from, bytes - 1)); /* rows begin and end within lines */
+}
+
+/* Fetch what is needed later into the second-level cache: the first is too small to keep it until then. */
+static inline void expect_later(const void *from, int64_t bytes)
+{
+    for (int64_t i = 0; i < bytes; i += LINE)
+        __builtin_prefetch(SCATTERGEN_AT((const char *)from, i), 0, 2);
 }
 
 /* Write where in a tile of rows `pitch` apart n targets lie, `column` being where each stands in its row; nonzero when
@@ -131,6 +151,8 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
     /* rows that touch in both are taken together, up to a block of them */
     const int touch = index_step == columns && update_step == columns;
     const int64_t rows = touch ? least(BLOCK / columns, count) : 1;
+    const int64_t index_ahead = touch ? FAR_AHEAD : ROWS_AHEAD * index_step;
+    const int64_t update_ahead = touch ? FAR_AHEAD : ROWS_AHEAD * update_step;
     int32_t offset[BLOCK + AHEAD], column[BLOCK]; /* the last offsets are fetched, never applied */
     memset(offset, 0, (size_t)(rows * columns + AHEAD) * sizeof *offset);
     for (int64_t i = 0; i < columns; i++)
@@ -140,16 +162,18 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
     for (int64_t k = 0; k < count; k += rows) {
         const int64_t n = least(rows, count - k) * columns;
         const element *row = update + k * update_step;
-        if (!touch) {
-            expect(SCATTERGEN_AT(index, (k + ROWS_AHEAD) * index_step), n * (int64_t)sizeof *index);
-            expect(SCATTERGEN_AT(row, ROWS_AHEAD * update_step), n * (int64_t)sizeof *row);
+        if (!touch) { /* the next row, and the last lines of one further on */
+            expect(SCATTERGEN_AT(index, (k + 1) * index_step), n * (int64_t)sizeof *index);
+            expect(SCATTERGEN_AT(row, update_step), n * (int64_t)sizeof *row);
+            expect_later(SCATTERGEN_AT(index, k * index_step + n - 1 + index_ahead), sizeof *index);
+            expect_later(SCATTERGEN_AT(row, n - 1 + update_ahead), sizeof *row);
         }
         if (tile_offsets(offset, column, index + k * index_step, n, size, pitch))
             return 1;
         int64_t i = 0;
         for (; i + STEP <= n; i += STEP) {
-            __builtin_prefetch(SCATTERGEN_AT(index, k * index_step + i + FAR_AHEAD));
-            expect(SCATTERGEN_AT(row, i + FAR_AHEAD), STEP * (int64_t)sizeof *row);
+            expect_later(SCATTERGEN_AT(index, k * index_step + i + index_ahead), LINE);
+            expect_later(SCATTERGEN_AT(row, i + update_ahead), STEP * (int64_t)sizeof *row);
             for (int64_t j = i; j < i + STEP; j++) {
                 __builtin_prefetch(tile + offset[j + AHEAD], 1);
                 tile[offset[j]] = less(tile[offset[j]], row[j]);

@@ -139,23 +139,23 @@ _ELEMENTS = {
     **_COMPONENTS,
 }
 
-_SLICES = Layout(
-    "elements",
-    OUTER="steps outside of the tuples",
-    COUNT="tuples in each",
-    LENGTH="elements of a slice",
-    TOTAL="elements of the output",
-    OUT_OUTER="from one outer step to the next in the output",
-    INDEX_OUTER="from one outer step to the next in indices",
-    INDEX_STEP="from one tuple to the next in indices",
-    UPDATE_OUTER="from one outer step to the next in updates",
-    UPDATE_STEP="from one slice to the next in updates",
+_SLICES = {
+    "OUTER": "steps outside of the tuples",
+    "COUNT": "tuples in each",
+    "LENGTH": "elements of a slice",
+    "TOTAL": "elements of the output",
+    "OUT_OUTER": "from one outer step to the next in the output",
+    "INDEX_OUTER": "from one outer step to the next in indices",
+    "INDEX_STEP": "from one tuple to the next in indices",
+    "UPDATE_OUTER": "from one outer step to the next in updates",
+    "UPDATE_STEP": "from one slice to the next in updates",
     **_COMPONENTS,
-)
+}
+_STREAMED = {"STREAMED": "1: the output is written past the caches"}
 
 _WINDOWS = Layout(
     "bytes",
-    STREAMED="1: the output is written past the caches",
+    **_STREAMED,
     TOTAL="bytes of the output",
     LOOPS="number of loops, the last of them a row: what there is at one position",
     SIZE="positions along the axis",
@@ -171,12 +171,12 @@ LAYOUTS: dict[str, Layout] = {
     "rows": _ROWS,
     "wide_rows": _ROWS,
     "lanes": Layout("elements", **_LANES),
-    "tiles": Layout("elements", **_LANES, STREAMED="1: the output is written past the caches"),
+    "tiles": Layout("elements", **_LANES, **_STREAMED),
     "elements": Layout("elements", **_ELEMENTS, WARM="1: the caches hold the output; 0: targets are fetched ahead"),
     "buckets": Layout("elements", **_ELEMENTS),
-    "slices": _SLICES,
-    "owners": _SLICES,
-    "inverse": _SLICES,
+    "slices": Layout("elements", **_SLICES),
+    "owners": Layout("elements", **_SLICES),
+    "inverse": Layout("elements", **_SLICES, **_STREAMED),
     "strided": Layout(
         "bytes",
         SHARED="the loop that threads share, its steps never meet in a target; -1: none",

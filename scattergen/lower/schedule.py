@@ -207,7 +207,7 @@ def _slices(work: Work, machine: Machine) -> Choice:
     set_once = work.operation == "none" and work.fresh and in_rows
     pays = length * size >= INVERSE_PAYS and rows <= INVERSE_ROWS * count
     if set_once and pays and 4 * (rows + threads) <= SCRATCH and count < (1 << 32) - 1:
-        return _choice("inverse", min(threads, rows), values)
+        return _choice("inverse", min(threads, rows), values, STREAMED=machine.streams(loops.total * size))
     dealt = _dealt(work, machine)
     if dealt > 1 and count > BLOCK * threads and count * length * size >= OWNERS_PAY:
         return _choice("owners", dealt, values)
