@@ -13,6 +13,7 @@ from .cache import location
 from .call import threads
 from .common import config, machine
 from .compiler import platforms, toolchain
+from .compiler.flags import flags_of_kernel
 from .errors import CacheError, CompilerNotFound, SpecError
 from .load import prebuilt
 from .lower.kernel import KernelSpec
@@ -108,7 +109,7 @@ def _compiler(chosen: config.Settings) -> dict[str, Any]:
         found = toolchain.find(chosen)
     except CompilerNotFound as error:
         return {"command": [], "missing": str(error)}
-    flags = found.spell(toolchain.flags(chosen, openmp=True))
+    flags = found.spell(flags_of_kernel(chosen, openmp=True))
     return {"command": list(found.command), "version": version(found), "flags": list(flags)}
 
 

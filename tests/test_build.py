@@ -27,7 +27,8 @@ from standin import Spec
 from scattergen.cache import cache, location
 from scattergen.common import config, machine, paths
 from scattergen.common.config import Settings
-from scattergen.compiler import build, request, toolchain
+from scattergen.compiler import build, request
+from scattergen.compiler.flags import flags_of_kernel
 from scattergen.errors import CompileError, CompilerNotFound, KernelUnavailable
 
 NAME = "lanes_f32_i64_add"
@@ -596,7 +597,7 @@ def test_flags_are_those_of_the_toolchain(use: Use) -> None:
     chosen = use(cflags="-DMINE")
     build.library(Spec(NAME))
     meta = json.loads(build.library(Spec(NAME)).library.with_name("meta.json").read_text())
-    wished = set(toolchain.flags(chosen, openmp=False))
+    wished = set(flags_of_kernel(chosen, openmp=False))
     assert wished <= set(meta["command"])
 
 

@@ -18,11 +18,13 @@ from kernel_calls import Wanted
 from scattergen.common import paths
 from scattergen.common.config import Settings
 from scattergen.compiler import flag_sets, toolchain
+from scattergen.compiler.flags import flags_of_kernel
 from scattergen.compiler.toolchain import Compiler
 from scattergen.errors import CompileError
 from scattergen.load import loader
 from scattergen.lower import lower
-from scattergen.lower.kernel import FORMS, REDUCING, KernelSpec
+from scattergen.lower.forms import FORMS, REDUCING
+from scattergen.lower.kernel import KernelSpec
 from scattergen.render import render
 
 STRICT = ("-Wall", "-Wextra", "-Werror")
@@ -187,7 +189,7 @@ def test_every_kernel_that_helps_along_is_built_and_right(
 
 def test_kernels_that_were_not_optimised_give_the_same_bits(tmp_path: Path) -> None:
     compiler = toolchain.find(Settings(cc=next(command for found, command, _ in COMMANDS.values() if found)))
-    flags = toolchain.flags(Settings(), openmp=False, native=False, optimize=False)
+    flags = flags_of_kernel(Settings(), openmp=False, native=False, optimize=False)
     calls = {**{wanted.kernel: _calls(wanted) for wanted in kernel_calls.small_sample()}, **kernel_calls.helping()}
     with ThreadPoolExecutor(2) as pool:
         libraries = pool.map(partial(build, folder=tmp_path, compiler=compiler, flags=flags), calls)

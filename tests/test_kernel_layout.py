@@ -12,7 +12,8 @@ from scattergen.common import paths
 from scattergen.common.config import Settings
 from scattergen.compiler import toolchain
 from scattergen.lower import layout, standard
-from scattergen.lower.kernel import FORMS, KernelSpec
+from scattergen.lower.forms import FORMS
+from scattergen.lower.kernel import KernelSpec
 from scattergen.lower.layout import LAYOUTS
 from scattergen.operators.spec import MAX_RANK
 from scattergen.render import render

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from scattergen.arguments import arrays
 from scattergen.call import plan
 from scattergen.lower import loops, lower, standard
-from scattergen.lower.kernel import FORMS, KernelSpec
+from scattergen.lower.forms import FORMS
+from scattergen.lower.kernel import KernelSpec
 from scattergen.lower.lower import SCHEDULES
 from scattergen.lower.lower import lower as lowered
 from scattergen.operators.dtypes import DTYPES, ELEMENTS, INDEX_TYPES

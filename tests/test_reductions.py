@@ -11,8 +11,9 @@ import pytest
 
 import scattergen
 from scattergen.errors import DTypeError, SpecError
-from scattergen.lower import kernel, lower
-from scattergen.lower.kernel import FORMS, IN_FLOATS, OPERATIONS, REDUCING, Form, KernelSpec, Operation
+from scattergen.lower import lower
+from scattergen.lower.forms import FORMS, IN_FLOATS, OPERATIONS, REDUCING, Form, Operation
+from scattergen.lower.kernel import KernelSpec
 from scattergen.operators import reference
 from scattergen.operators.dtypes import DTYPES, TENSORS, DType
 from scattergen.operators.ops import OPS, REDUCTIONS
@@ -111,7 +112,7 @@ def with_operation(monkeypatch: pytest.MonkeyPatch) -> WithOperation:
     """Return what makes a form that has an operation of a new row."""
 
     def add(name: str, row: Operation) -> Form:
-        monkeypatch.setitem(kernel.OPERATIONS, name, row)
+        monkeypatch.setitem(OPERATIONS, name, row)
         return FORMS["slices"]._replace(operations=(name,))
 
     return add
@@ -138,7 +139,7 @@ def test_a_step_that_no_row_says_is_an_error(with_operation: WithOperation) -> N
 
 
 def test_a_step_of_a_gradient_that_the_template_lacks_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(kernel.OPERATIONS, "twice", Operation(("float",), "+="))
+    monkeypatch.setitem(OPERATIONS, "twice", Operation(("float",), "+="))
     form = FORMS["grad"]._replace(operations=("twice",))
     with pytest.raises(jinja2.UndefinedError, match="twice"):
         render(of_operation(form, "twice", "f32"))

@@ -14,7 +14,8 @@ from jinja2 import meta, nodes
 from jinja2.bccache import Bucket, bc_magic
 
 from scattergen.common import paths
-from scattergen.lower.kernel import FORMS, OPERATIONS, KernelSpec
+from scattergen.lower.forms import FORMS, OPERATIONS
+from scattergen.lower.kernel import KernelSpec
 from scattergen.operators.dtypes import DTYPES, INDEX_TYPES
 from scattergen.render import Bytecode, environment, render
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import scattergen
 from scattergen.errors import SpecError
-from scattergen.lower.kernel import FORMS, OPERATIONS, REDUCING, KernelSpec
+from scattergen.lower.forms import FORMS, OPERATIONS, REDUCING
+from scattergen.lower.kernel import KernelSpec
 from scattergen.operators import dtypes
 from scattergen.operators.dtypes import DTYPES, ELEMENTS, INDEX_TYPES, OPAQUE, TENSORS, DType
 from scattergen.operators.ops import OPS, REDUCTIONS, Op

@@ -21,6 +21,7 @@ import pytest
 from scattergen.common import paths
 from scattergen.common.config import Settings
 from scattergen.compiler import flag_sets, toolchain
+from scattergen.compiler.flags import _REFUSED, flags_of_kernel, flags_of_module
 from scattergen.errors import CompileError, CompilerNotFound, SettingError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,7 +46,7 @@ def compiler(command: str) -> toolchain.Compiler:
 def compiled(folder: Path, cc: str, *, text: str = SOURCE, timeout: float = 60, openmp: bool = False) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "kernel.c").write_text(text)
-    flags = toolchain.flags(Settings(), openmp=openmp)
+    flags = flags_of_kernel(Settings(), openmp=openmp)
     seconds = toolchain.compile_library(
         compiler(cc),
         folder / "kernel.c",
@@ -61,7 +62,7 @@ def compiled(folder: Path, cc: str, *, text: str = SOURCE, timeout: float = 60, 
 def test_an_instruction_set_that_is_none_is_no_fault_of_ours(tmp_path: Path) -> None:
     (tmp_path / "kernel.c").write_text(SOURCE)
     for found in [toolchain.find(Settings(cc=name)) for name in ("gcc", "clang") if shutil.which(name)]:
-        flags = toolchain.flags(Settings(cpu="x86-64-v9"), openmp=False)
+        flags = flags_of_kernel(Settings(cpu="x86-64-v9"), openmp=False)
         with pytest.raises(CompileError) as caught:
             toolchain.compile_library(
                 found, tmp_path / "kernel.c", tmp_path / "kernel.so", flags, spec="lanes_f32_i64_add", timeout=60
@@ -167,22 +168,22 @@ def test_identity_of_two_names_for_one_wrapper(tmp_path: Path, monkeypatch: pyte
 
 
 def test_flags() -> None:
-    plain = toolchain.flags(Settings(), openmp=False)
+    plain = flags_of_kernel(Settings(), openmp=False)
     assert {"-std=c11", "-O3", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-march=native"} <= set(plain)
     assert "-fopenmp" not in plain
-    assert "-fopenmp" in toolchain.flags(Settings(), openmp=True)
-    assert toolchain.flags(Settings(cflags="-g '-DA=b c'"), openmp=False)[-2:] == ("-g", "-DA=b c")
-    assert "-march=native" not in toolchain.flags(Settings(), openmp=False, native=False)
-    assert "-march=x86-64-v2" in toolchain.flags(Settings(cpu="x86-64-v2"), openmp=False, native=False)
-    assert ("-nostdlib" in toolchain.flags(Settings(), openmp=False, bare=True)) == (sys.platform == "linux")
+    assert "-fopenmp" in flags_of_kernel(Settings(), openmp=True)
+    assert flags_of_kernel(Settings(cflags="-g '-DA=b c'"), openmp=False)[-2:] == ("-g", "-DA=b c")
+    assert "-march=native" not in flags_of_kernel(Settings(), openmp=False, native=False)
+    assert "-march=x86-64-v2" in flags_of_kernel(Settings(cpu="x86-64-v2"), openmp=False, native=False)
+    assert ("-nostdlib" in flags_of_kernel(Settings(), openmp=False, bare=True)) == (sys.platform == "linux")
     assert "-nostdlib" not in plain
-    assert "-g" in toolchain.module_flags(Settings(cflags="-g"))
+    assert "-g" in flags_of_module(Settings(cflags="-g"))
 
 
-@pytest.mark.parametrize("flag", sorted(toolchain._REFUSED))
+@pytest.mark.parametrize("flag", sorted(_REFUSED))
 def test_flags_that_change_results_are_refused(flag: str) -> None:
     with pytest.raises(SettingError, match=rf"SCATTERGEN_CFLAGS: {re.escape(flag)} is refused: .{{20}}"):
-        toolchain.flags(Settings(cflags=f"-g {flag}"), openmp=False)
+        flags_of_kernel(Settings(cflags=f"-g {flag}"), openmp=False)
     with pytest.raises(SettingError, match=rf"CC.*{re.escape(flag)}"):
         compiler(f"cc {flag}")
 
@@ -213,7 +214,7 @@ def test_zig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             zig,
             tmp_path / "kernel.c",
             tmp_path / "kernel.so",
-            toolchain.flags(Settings(cpu=cpu), openmp=openmp),
+            flags_of_kernel(Settings(cpu=cpu), openmp=openmp),
             spec="lanes",
             timeout=120,
             scratch=tmp_path / "zig",
@@ -264,7 +265,7 @@ def test_an_undefined_name_fails_at_the_link(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("gcc") is None or sys.platform != "linux", reason="needs gcc and GNU's linker")
 def test_a_bare_link_leaves_to_the_process_what_every_one_has_and_no_more(tmp_path: Path) -> None:
-    flags = toolchain.flags(Settings(), openmp=True, bare=True)
+    flags = flags_of_kernel(Settings(), openmp=True, bare=True)
     source, library = tmp_path / "kernel.c", tmp_path / "kernel.so"
 
     for header in paths.HEADERS:

@@ -11,6 +11,7 @@ from pathlib import Path
 from ..common import process
 from ..common.config import Settings
 from ..compiler import flag_sets, platforms, toolchain
+from ..compiler.flags import flags_of_kernel
 from ..compiler.platforms import Target
 from ..compiler.toolchain import Compiler
 from ..errors import CompileError
@@ -94,7 +95,7 @@ class Compiling:
         return tuple(word for word in self.flags(self.plan.target.levels[0]) if word != "-fPIC")
 
     def _flags(self, level: str, openmp: bool) -> tuple[str, ...]:
-        own = toolchain.flags(self.plan.settings._replace(cpu=level), openmp=openmp)
+        own = flags_of_kernel(self.plan.settings._replace(cpu=level), openmp=openmp)
         # Set by the machine that we run on; right for every other Linux, too.
         strict = ("-Wl,-z,defs",) if self.plan.target.system == "linux" and sys.platform != "linux" else ()
         out = ("-Wl,-z,defs",) if self.plan.target.system != "linux" else ()

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..common.paths import HEADERS, templates
-from ..lower.kernel import FORMS, KernelSpec
+from ..lower.forms import FORMS
+from ..lower.kernel import KernelSpec
 from ..lower.layout import LAYOUTS
 from ..render import environment, render
 

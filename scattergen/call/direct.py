@@ -14,7 +14,8 @@ from ..errors import CompilerNotFound
 from ..load import caller, loader, supply
 from ..load.loader import NULL, Call
 from ..lower import work
-from ..lower.kernel import FORMS, KernelSpec
+from ..lower.forms import FORMS
+from ..lower.kernel import KernelSpec
 from ..operators.dtypes import DTYPES, DType
 from . import plan, threads
 

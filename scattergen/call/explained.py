@@ -7,7 +7,8 @@ from typing import Any
 
 from ..arguments.arrays import Arguments
 from ..common.record import Record
-from ..lower.kernel import FORMS, KernelSpec
+from ..lower.forms import FORMS
+from ..lower.kernel import KernelSpec
 from . import dispatch
 from .calls import arguments_of
 

@@ -17,6 +17,7 @@ from ..common.paths import HEADERS, template_folder
 from ..common.record import Record
 from ..errors import CompilerNotFound, KernelUnavailable
 from . import request, toolchain
+from .flags import flags_of_module
 from .toolchain import Compiler
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def module(
     where none of what `include_dirs` lists has Python's headers, or where ``build=False`` forbids building.
     """
     chosen = settings()
-    flags = toolchain.module_flags(chosen)
+    flags = flags_of_module(chosen)
 
     def make(compiler: Compiler, store: Store, work: Path) -> dict[str, object]:
         folders = include_dirs()

@@ -10,6 +10,7 @@ from ..common.config import Settings
 from ..common.record import Record
 from ..errors import CompileError
 from . import toolchain
+from .flags import flags_of_kernel
 from .toolchain import Compiler
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Outcome(Record):
 def kernel_flags(settings: Settings, known: Mapping[str, object], *, optimize: bool = True) -> list[tuple[str, ...]]:
     """Return the flags to try in turn, without what the compiler is `known` to refuse.
 
-    Without optimising (`toolchain.flags`) neither OpenMP nor the CPU's own instructions are asked for.
+    Without optimising (`flags_of_kernel`) neither OpenMP nor the CPU's own instructions are asked for.
     """
     both, costly = (True, False), (True, False) if optimize else (False,)
     native = costly
@@ -42,7 +43,7 @@ def kernel_flags(settings: Settings, known: Mapping[str, object], *, optimize: b
     for wish in itertools.product(native, costly, both):
         wished = dict(zip(("native", "openmp", "bare"), wish, strict=True))
         if not any(wanted and known.get(name) is False for name, wanted in wished.items()):
-            sets.append(toolchain.flags(settings, optimize=optimize, **wished))
+            sets.append(flags_of_kernel(settings, optimize=optimize, **wished))
     return list(dict.fromkeys(sets))
 
 

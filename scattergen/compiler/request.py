@@ -20,9 +20,9 @@ from ..common import machine
 from ..common.config import Settings
 from ..common.digest import fingerprint, sha256
 from ..common.paths import PACKAGE, content, template_folder
-from . import toolchain
+from .flags import flags_of_kernel
 
-_GENERATOR = ("operators/dtypes.py", "lower/layout.py", "lower/kernel.py", "render.py")
+_GENERATOR = ("operators/dtypes.py", "lower/layout.py", "lower/forms.py", "lower/kernel.py", "render.py")
 """The modules that decide the C text of a kernel, beside the templates."""
 
 
@@ -57,7 +57,7 @@ def generator_fingerprint() -> str:
 def _kernel_common(settings: Settings) -> str:
     """Return the part of the request that all kernels share."""
     # The flags that are wished for; what a compiler makes of them is a matter of the compiler.
-    flags = toolchain.flags(settings, openmp=True, bare=True)
+    flags = flags_of_kernel(settings, openmp=True, bare=True)
     cpu = machine.cpu_identity(settings.cpu)
     return "\n".join((generator_fingerprint(), machine.tag(), cpu, str(location.FORMAT), *flags))
 

@@ -13,7 +13,8 @@ from ..arguments.addressing import Extents, Numbers
 from ..arguments.arrays import Arguments, Array
 from ..call import direct, dispatch
 from ..common.record import Record
-from ..lower.kernel import OPERATIONS, KernelSpec
+from ..lower.forms import OPERATIONS
+from ..lower.kernel import KernelSpec
 from ..lower.layout import LAYOUTS
 from ..lower.loops import Component, Loop
 from ..operators import dtypes

@@ -22,7 +22,8 @@ from collections.abc import Callable
 from ..common.record import Record
 from ..operators.dtypes import DTYPES, DType
 from ..operators.spec import OpSpec
-from .kernel import FORMS, KernelSpec
+from .forms import FORMS
+from .kernel import KernelSpec
 from .loops import Component, Loop, Nest
 
 MISSING = Loop(1, 0, 0, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..common.record import Record
 from ..operators.dtypes import DType
-from .kernel import IN_FLOATS
+from .forms import IN_FLOATS
 from .lower import Loops
 
 THREAD_PAYS = 128 << 10

@@ -20,6 +20,7 @@ from scattergen.bench.bench import timed
 from scattergen.bench.workload import Array, Workload
 from scattergen.common import config, machine
 from scattergen.compiler import toolchain
+from scattergen.compiler.flags import flags_of_kernel
 
 _SOURCE = r"""
 #include <omp.h>
@@ -70,7 +71,7 @@ def _library() -> tuple[Any, Any]:
         source, library = Path(folder, "limit.c"), Path(folder, "limit.so")
         source.write_text(_SOURCE)
         settings = config.settings()
-        flags = toolchain.flags(settings, openmp=True)
+        flags = flags_of_kernel(settings, openmp=True)
         toolchain.compile_library(toolchain.find(settings), source, library, flags, spec="limit", timeout=60)
         return ffi, ffi.dlopen(str(library), ffi.RTLD_NODELETE)  # OpenMP's threads wait in it, to the end
 
