@@ -22,11 +22,12 @@ enum { DEPTH = 1 }; /* components of a tuple */
 
 /* The numbers in `layout`; steps and strides are in elements. */
 enum {
-    COUNT,                   /* tuples */
-    TOTAL,                   /* elements of the output */
-    UPDATE_STEP,             /* from one update to the next */
-    SIZES,                   /* of each component of a tuple: the size of its dim */
-    STRIDES = SIZES + DEPTH, /* of each component: the stride of that dim in the output */
+    COUNT,                     /* tuples */
+    TOTAL,                     /* elements of the output */
+    UPDATE_STEP,               /* from one update to the next */
+    SIZES,                     /* of each component of a tuple: the size of its dim */
+    STRIDES = SIZES + DEPTH,   /* of each component: the stride of that dim in the output */
+    SHARE = SIZES + 2 * DEPTH, /* tuples that a thread lists in a round, 1 or more */
 };
 
 /* memcpy in short pieces. */
@@ -126,7 +127,7 @@ static inline const element *in_row(element *restrict room, const element *updat
     return room;
 }
 
-enum { MOST_THREADS = 64, SHARE = 64 * BLOCK, LISTED_BYTES = 4 << 20, AHEAD = 16, OWNED_BYTES = 128 };
+enum { MOST_THREADS = 64, LISTED_BYTES = 4 << 20, AHEAD = 16, OWNED_BYTES = 128 };
 
 /* A tuple in a list: where its target begins, and its update. */
 typedef struct {
@@ -139,8 +140,7 @@ enum { LISTED = LISTED_BYTES / (int)sizeof(entry) };
 /* Tuples that a thread takes in a round at most: each of its lists, one for an owner, has room for all of them. */
 static int64_t room_of(const int64_t *layout, int64_t threads)
 {
-    (void)layout;
-    return least(SHARE, LISTED / (threads * threads));
+    return least(layout[SHARE], LISTED / (threads * threads));
 }
 
 /* Entries in the lists of a round; up to AHEAD of them past the end of a list are fetched, never applied. */
@@ -153,7 +153,8 @@ static int64_t round_of(const int64_t *layout, int64_t threads)
  * threads up to `threads`, as there may be fewer. */
 static int64_t scratch_bytes(const int64_t *layout, int32_t threads)
 {
-    const int64_t all = least(threads, MOST_THREADS), entries = least(all * all * room_of(layout, 1), LISTED) + AHEAD;
+    const int64_t all = least(threads, MOST_THREADS);
+    const int64_t entries = least(all * all * least(layout[SHARE], LISTED), LISTED) + AHEAD;
     return 2 * (MOST_THREADS * MOST_THREADS * (int64_t)sizeof(int64_t) + entries * (int64_t)sizeof(entry));
 }
 

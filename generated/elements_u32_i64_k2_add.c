@@ -104,7 +104,7 @@ SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout
 enum { AHEAD = 16, FAR_AHEAD = 2048, STEP = 4 };
 
 /* Fetch what is needed later into the second-level cache: the first is too small to keep it until then. */
-static inline void expect_later(const void *from, int64_t bytes)
+static inline void fetch_later(const void *from, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += LINE)
         __builtin_prefetch(SCATTERGEN_AT((const char *)from, i), 0, 2);
@@ -126,8 +126,8 @@ static inline int64_t apply_warm(element *restrict o, const int32_t *restrict of
 {
     int64_t i = 0;
     for (; i + STEP <= n; i += STEP) {
-        expect_later(SCATTERGEN_AT(index, (i + FAR_AHEAD) * DEPTH), STEP * DEPTH * (int64_t)sizeof *index);
-        expect_later(SCATTERGEN_AT(update, i + FAR_AHEAD), LINE);
+        fetch_later(SCATTERGEN_AT(index, (i + FAR_AHEAD) * DEPTH), STEP * DEPTH * (int64_t)sizeof *index);
+        fetch_later(SCATTERGEN_AT(update, i + FAR_AHEAD), LINE);
         for (int64_t j = i; j < i + STEP; j++) {
             o[offset[j]] += update[j];
         }
@@ -141,8 +141,8 @@ static inline int64_t apply_cold(element *restrict o, const int32_t *restrict of
 {
     int64_t i = 0;
     for (; i + STEP <= n; i += STEP) {
-        expect_later(SCATTERGEN_AT(index, (i + FAR_AHEAD) * DEPTH), STEP * DEPTH * (int64_t)sizeof *index);
-        expect_later(SCATTERGEN_AT(update, i + FAR_AHEAD), LINE);
+        fetch_later(SCATTERGEN_AT(index, (i + FAR_AHEAD) * DEPTH), STEP * DEPTH * (int64_t)sizeof *index);
+        fetch_later(SCATTERGEN_AT(update, i + FAR_AHEAD), LINE);
         for (int64_t j = i; j < i + STEP; j++) {
             __builtin_prefetch(o + offset[j + AHEAD], 1);
             o[offset[j]] += update[j];

@@ -102,6 +102,18 @@ static inline void end_stream(void)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
+/* Write n elements of the output, past the caches if it is `streamed`; but not short runs that begin or end within
+ * lines, whose parts go the usual way and keep the others waiting. */
+static inline void write_run(element *restrict to, const element *restrict from, int64_t n, int streamed)
+{
+    enum { LEAST_STREAMED = 768 };
+    const int64_t bytes = n * (int64_t)sizeof *to;
+    if (streamed && (bytes >= LEAST_STREAMED || ((uintptr_t)to | (uintptr_t)bytes) % LINE == 0))
+        stream_run(to, from, n);
+    else
+        copy_run(to, from, n);
+}
+
 enum { BLOCK = 1024 };
 
 /* Write the offsets of n tuples, `step` indices apart; nonzero when a component is out of bounds of its dim.
@@ -196,15 +208,6 @@ static int note(uint32_t *restrict last, int64_t first, int64_t end, const index
         }
     }
     return 0;
-}
-
-/* Write n elements of the output. */
-static inline void write_run(element *restrict to, const element *restrict from, int64_t n, int streamed)
-{
-    if (streamed)
-        stream_run(to, from, n);
-    else
-        copy_run(to, from, n);
 }
 
 /* Write the rows of the output that are the share of thread `me` of `all`, each once.

@@ -55,7 +55,7 @@ static inline void copy_run(element *restrict to, const element *restrict from, 
 }
 
 /* Fetch what is needed soon, all of it: the hardware stops at the end of a row, and of a page. */
-static inline void expect(const void *from, int64_t bytes)
+static inline void fetch_all(const void *from, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += LINE)
         __builtin_prefetch(SCATTERGEN_AT((const char *)from, i));
@@ -63,7 +63,7 @@ static inline void expect(const void *from, int64_t bytes)
 }
 
 /* Fetch what is needed later into the second-level cache: the first is too small to keep it until then. */
-static inline void expect_later(const void *from, int64_t bytes)
+static inline void fetch_later(const void *from, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += LINE)
         __builtin_prefetch(SCATTERGEN_AT((const char *)from, i), 0, 2);
@@ -105,17 +105,17 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
         const int64_t n = least(rows, count - k) * columns;
         const element *row = update + k * update_step;
         if (!touch) { /* the next row, and the last lines of one further on */
-            expect(SCATTERGEN_AT(index, (k + 1) * index_step), n * (int64_t)sizeof *index);
-            expect(SCATTERGEN_AT(row, update_step), n * (int64_t)sizeof *row);
-            expect_later(SCATTERGEN_AT(index, k * index_step + n - 1 + index_ahead), sizeof *index);
-            expect_later(SCATTERGEN_AT(row, n - 1 + update_ahead), sizeof *row);
+            fetch_all(SCATTERGEN_AT(index, (k + 1) * index_step), n * (int64_t)sizeof *index);
+            fetch_all(SCATTERGEN_AT(row, update_step), n * (int64_t)sizeof *row);
+            fetch_later(SCATTERGEN_AT(index, k * index_step + n - 1 + index_ahead), sizeof *index);
+            fetch_later(SCATTERGEN_AT(row, n - 1 + update_ahead), sizeof *row);
         }
         if (tile_offsets(offset, column, index + k * index_step, n, size, pitch))
             return 1;
         int64_t i = 0;
         for (; i + STEP <= n; i += STEP) {
-            expect_later(SCATTERGEN_AT(index, k * index_step + i + index_ahead), LINE);
-            expect_later(SCATTERGEN_AT(row, i + update_ahead), STEP * (int64_t)sizeof *row);
+            fetch_later(SCATTERGEN_AT(index, k * index_step + i + index_ahead), LINE);
+            fetch_later(SCATTERGEN_AT(row, i + update_ahead), STEP * (int64_t)sizeof *row);
             for (int64_t j = i; j < i + STEP; j++) {
                 __builtin_prefetch(tile + offset[j + AHEAD], 1);
                 tile[offset[j]] += row[j];

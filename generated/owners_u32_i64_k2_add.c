@@ -16,17 +16,18 @@ enum { DEPTH = 2 }; /* components of a tuple */
 
 /* The numbers in `layout`; steps and strides are in elements. */
 enum {
-    OUTER,                   /* steps outside of the tuples */
-    COUNT,                   /* tuples in each */
-    LENGTH,                  /* elements of a slice */
-    TOTAL,                   /* elements of the output */
-    OUT_OUTER,               /* from one outer step to the next in the output */
-    INDEX_OUTER,             /* from one outer step to the next in indices */
-    INDEX_STEP,              /* from one tuple to the next in indices */
-    UPDATE_OUTER,            /* from one outer step to the next in updates */
-    UPDATE_STEP,             /* from one slice to the next in updates */
-    SIZES,                   /* of each component of a tuple: the size of its dim */
-    STRIDES = SIZES + DEPTH, /* of each component: the stride of that dim in the output */
+    OUTER,                     /* steps outside of the tuples */
+    COUNT,                     /* tuples in each */
+    LENGTH,                    /* elements of a slice */
+    TOTAL,                     /* elements of the output */
+    OUT_OUTER,                 /* from one outer step to the next in the output */
+    INDEX_OUTER,               /* from one outer step to the next in indices */
+    INDEX_STEP,                /* from one tuple to the next in indices */
+    UPDATE_OUTER,              /* from one outer step to the next in updates */
+    UPDATE_STEP,               /* from one slice to the next in updates */
+    SIZES,                     /* of each component of a tuple: the size of its dim */
+    STRIDES = SIZES + DEPTH,   /* of each component: the stride of that dim in the output */
+    SHARE = SIZES + 2 * DEPTH, /* tuples that a thread lists in a round, 1 or more */
 };
 
 /* memcpy in short pieces. */
@@ -137,13 +138,10 @@ static inline void apply_slice(element *restrict out, const element *restrict up
         out[i] += update[i];
 }
 
-enum { MOST_THREADS = 64, SHARE = 64 * BLOCK, LISTED_BYTES = 4 << 20, AHEAD = 16, OWNED_BYTES = 128 };
-
-/* What a thread takes in a round: updates that fit in the second-level cache. */
-enum { SHARE_BYTES = 512 << 10, LEAST_SHARE = 64 };
+enum { MOST_THREADS = 64, LISTED_BYTES = 4 << 20, AHEAD = 16, OWNED_BYTES = 128 };
 
 /* Fetch what is needed later into the second-level cache: the first is too small to keep it until then. */
-static inline void expect_later(const void *from, int64_t bytes)
+static inline void fetch_later(const void *from, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += LINE)
         __builtin_prefetch(SCATTERGEN_AT((const char *)from, i), 0, 2);
@@ -160,8 +158,7 @@ enum { LISTED = LISTED_BYTES / (int)sizeof(entry) };
 /* Tuples that a thread takes in a round at most: each of its lists, one for an owner, has room for all of them. */
 static int64_t room_of(const int64_t *layout, int64_t threads)
 {
-    const int64_t fit = least(SHARE, SHARE_BYTES / (layout[LENGTH] * (int64_t)sizeof(element)));
-    return least(fit < LEAST_SHARE ? LEAST_SHARE : fit, LISTED / (threads * threads));
+    return least(layout[SHARE], LISTED / (threads * threads));
 }
 
 /* Entries in the lists of a round; up to AHEAD of them past the end of a list are fetched, never applied. */
@@ -174,7 +171,8 @@ static int64_t round_of(const int64_t *layout, int64_t threads)
  * threads up to `threads`, as there may be fewer. */
 static int64_t scratch_bytes(const int64_t *layout, int32_t threads)
 {
-    const int64_t all = least(threads, MOST_THREADS), entries = least(all * all * room_of(layout, 1), LISTED) + AHEAD;
+    const int64_t all = least(threads, MOST_THREADS);
+    const int64_t entries = least(all * all * least(layout[SHARE], LISTED), LISTED) + AHEAD;
     return 2 * (MOST_THREADS * MOST_THREADS * (int64_t)sizeof(int64_t) + entries * (int64_t)sizeof(entry));
 }
 
@@ -214,7 +212,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
     const int64_t count = layout[COUNT], total = layout[TOTAL], *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
     const int64_t length = layout[LENGTH], bytes = length * (int64_t)sizeof(element);
-    const int64_t foreseen = bytes < LINE ? 0 : least(bytes, FETCHED);
+    const int64_t foreseen = bytes < LINE ? 0 : least(bytes, FETCHED); /* short ones are foreseen by the hardware */
     const int64_t first = total * me / all, end = total * (me + 1) / all, room = room_of(layout, all);
     int64_t (*lengths)[MOST_THREADS][MOST_THREADS] = scratch; /* of the lists of two rounds, by whose and for whom */
     entry *rounds = (entry *)(lengths + 2);
@@ -241,13 +239,14 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
 #pragma omp barrier
         }
 #endif
-        int64_t next = (all + me) * each; /* what is mine of the next round: fetched in order meanwhile */
+        /* Threads fetch the updates of the next round, each a part of them in order: who applies which is not known. */
+        int64_t next = (all + me) * each;
         for (int64_t from = 0; from < all; from++) {
             const entry *e = lists + (from * all + me) * room, *last = e + lengths[turn][from][me];
             for (; e < last; e++, next++) {
                 fetch(SCATTERGEN_AT(o, e[AHEAD].offset), bytes);
                 if (foreseen)
-                    expect_later(SCATTERGEN_AT(update, next * update_step), foreseen);
+                    fetch_later(SCATTERGEN_AT(update, next * update_step), foreseen);
                 fetch(SCATTERGEN_AT(update, e[AHEAD].number * update_step), bytes);
                 apply_slice(o + e->offset, update + e->number * update_step, length);
             }

@@ -126,7 +126,7 @@ SCATTERGEN_ONCE static int64_t failed(const void *indices, const int64_t *layout
 enum { FAR_AHEAD = 2048, STEP = LINE / sizeof(index_type) };
 
 /* Fetch what is needed later into the second-level cache: the first is too small to keep it until then. */
-static inline void expect_later(const void *from, int64_t bytes)
+static inline void fetch_later(const void *from, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += LINE)
         __builtin_prefetch(SCATTERGEN_AT((const char *)from, i), 0, 2);
@@ -143,8 +143,8 @@ static int apply_row(element *restrict row, const index_type *restrict index, co
             return 1;
         int64_t i = 0;
         for (; i + STEP <= n; i += STEP) {
-            expect_later(SCATTERGEN_AT(index, k + i + FAR_AHEAD), LINE);
-            expect_later(SCATTERGEN_AT(update, k + i + FAR_AHEAD), STEP * (int64_t)sizeof *update);
+            fetch_later(SCATTERGEN_AT(index, k + i + FAR_AHEAD), LINE);
+            fetch_later(SCATTERGEN_AT(update, k + i + FAR_AHEAD), STEP * (int64_t)sizeof *update);
             for (int64_t j = i; j < i + STEP; j++)
                 row[offset[j]] = greater(row[offset[j]], update[k + j]);
         }

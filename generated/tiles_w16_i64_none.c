@@ -105,8 +105,20 @@ static inline void end_stream(void)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
+/* Write n elements of the output, past the caches if it is `streamed`; but not short runs that begin or end within
+ * lines, whose parts go the usual way and keep the others waiting. */
+static inline void write_run(element *restrict to, const element *restrict from, int64_t n, int streamed)
+{
+    enum { LEAST_STREAMED = 768 };
+    const int64_t bytes = n * (int64_t)sizeof *to;
+    if (streamed && (bytes >= LEAST_STREAMED || ((uintptr_t)to | (uintptr_t)bytes) % LINE == 0))
+        stream_run(to, from, n);
+    else
+        copy_run(to, from, n);
+}
+
 /* Fetch what is needed soon, all of it: the hardware stops at the end of a row, and of a page. */
-static inline void expect(const void *from, int64_t bytes)
+static inline void fetch_all(const void *from, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += LINE)
         __builtin_prefetch(SCATTERGEN_AT((const char *)from, i));
@@ -114,7 +126,7 @@ static inline void expect(const void *from, int64_t bytes)
 }
 
 /* Fetch what is needed later into the second-level cache: the first is too small to keep it until then. */
-static inline void expect_later(const void *from, int64_t bytes)
+static inline void fetch_later(const void *from, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += LINE)
         __builtin_prefetch(SCATTERGEN_AT((const char *)from, i), 0, 2);
@@ -156,17 +168,17 @@ static int apply_tile(element *restrict tile, int64_t pitch, const index_type *r
         const int64_t n = least(rows, count - k) * columns;
         const element *row = update + k * update_step;
         if (!touch) { /* the next row, and the last lines of one further on */
-            expect(SCATTERGEN_AT(index, (k + 1) * index_step), n * (int64_t)sizeof *index);
-            expect(SCATTERGEN_AT(row, update_step), n * (int64_t)sizeof *row);
-            expect_later(SCATTERGEN_AT(index, k * index_step + n - 1 + index_ahead), sizeof *index);
-            expect_later(SCATTERGEN_AT(row, n - 1 + update_ahead), sizeof *row);
+            fetch_all(SCATTERGEN_AT(index, (k + 1) * index_step), n * (int64_t)sizeof *index);
+            fetch_all(SCATTERGEN_AT(row, update_step), n * (int64_t)sizeof *row);
+            fetch_later(SCATTERGEN_AT(index, k * index_step + n - 1 + index_ahead), sizeof *index);
+            fetch_later(SCATTERGEN_AT(row, n - 1 + update_ahead), sizeof *row);
         }
         if (tile_offsets(offset, column, index + k * index_step, n, size, pitch))
             return 1;
         int64_t i = 0;
         for (; i + STEP <= n; i += STEP) {
-            expect_later(SCATTERGEN_AT(index, k * index_step + i + index_ahead), LINE);
-            expect_later(SCATTERGEN_AT(row, i + update_ahead), STEP * (int64_t)sizeof *row);
+            fetch_later(SCATTERGEN_AT(index, k * index_step + i + index_ahead), LINE);
+            fetch_later(SCATTERGEN_AT(row, i + update_ahead), STEP * (int64_t)sizeof *row);
             for (int64_t j = i; j < i + STEP; j++) {
                 __builtin_prefetch(tile + offset[j + AHEAD], 1);
                 tile[offset[j]] = row[j];
@@ -244,7 +256,7 @@ static void copy_columns(element *restrict to, const element *restrict from, int
 static void pack(element *restrict tile, const element *restrict from, int64_t step, int64_t size, int64_t columns)
 {
     for (int64_t r = 0; r < size; r++) {
-        expect(SCATTERGEN_AT(from, (r + ROWS_AHEAD) * step), columns * (int64_t)sizeof *from);
+        fetch_all(SCATTERGEN_AT(from, (r + ROWS_AHEAD) * step), columns * (int64_t)sizeof *from);
         copy_run(tile + r * columns, from + r * step, columns);
     }
 }
@@ -254,10 +266,7 @@ static void unpack(element *restrict to, const element *restrict tile, int64_t s
                    int streamed)
 {
     for (int64_t r = 0; r < size; r++)
-        if (streamed)
-            stream_run(to + r * step, tile + r * columns, columns);
-        else
-            copy_run(to + r * step, tile + r * columns, columns);
+        write_run(to + r * step, tile + r * columns, columns, streamed);
     if (streamed)
         end_stream();
 }

@@ -103,6 +103,18 @@ static inline void end_stream(void)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
+/* Write n elements of the output, past the caches if it is `streamed`; but not short runs that begin or end within
+ * lines, whose parts go the usual way and keep the others waiting. */
+static inline void write_run(char *restrict to, const char *restrict from, int64_t n, int streamed)
+{
+    enum { LEAST_STREAMED = 768 };
+    const int64_t bytes = n * (int64_t)sizeof *to;
+    if (streamed && (bytes >= LEAST_STREAMED || ((uintptr_t)to | (uintptr_t)bytes) % LINE == 0))
+        stream_run(to, from, n);
+    else
+        copy_run(to, from, n);
+}
+
 /* Where the loops stand: the coordinates of all but the innermost, and what they add up to in each array. */
 typedef struct {
     int64_t at[MOST_LOOPS], out, index, update;
@@ -124,15 +136,6 @@ static int next_run(cursor *c, const int64_t *layout)
         c->at[d] = 0;
     }
     return 0;
-}
-
-/* Copy a run of n bytes. */
-static void copy(char *restrict to, const char *restrict from, int64_t n, const int64_t *layout)
-{
-    if (layout[STREAMED])
-        stream_run(to, from, n);
-    else
-        copy_run(to, from, n);
 }
 
 /* Return how many windows there are. */
@@ -165,12 +168,12 @@ static void copy_rows(char *restrict out, const char *restrict update, int64_t n
     const int64_t *row = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
     const int64_t size = (int64_t)sizeof(element), extent = row[EXTENT], bytes = extent * size;
     const int64_t out_step = layout[OUT_STEP], update_step = layout[UPDATE_STEP];
-    const int whole = row[OUT] == size && row[UPDATE] == size;
+    const int whole = row[OUT] == size && row[UPDATE] == size, streamed = layout[STREAMED] != 0;
     if (whole && (n == 1 || (out_step == bytes && update_step == bytes)))
-        copy(out, update, n * bytes, layout);
+        write_run(out, update, n * bytes, streamed);
     else if (whole && extent > 1)
         for (int64_t i = 0; i < n; i++)
-            copy(out + i * out_step, update + i * update_step, bytes, layout);
+            write_run(out + i * out_step, update + i * update_step, bytes, streamed);
     else
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < extent; j++)
@@ -209,11 +212,12 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
 {
     const int64_t length = layout[LENGTH], total = layout[TOTAL], rows = windows(layout) * length;
     const int64_t first = rows * me / all, end = rows * (me + 1) / all;
+    const int streamed = layout[STREAMED] != 0;
     (void)scratch;
     if (data) {
         const int64_t from = total * me / all, to = total * (me + 1) / all;
-        copy((char *)out + from, (const char *)data + from, to - from, layout);
-        if (layout[STREAMED])
+        write_run((char *)out + from, (const char *)data + from, to - from, streamed);
+        if (streamed)
             end_stream();
 #ifdef _OPENMP
         if (all > 1) {
@@ -234,7 +238,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
             return 1;
         copy_rows((char *)out + c.out + (start + t) * layout[OUT_STEP], update, n, layout);
     }
-    if (layout[STREAMED])
+    if (streamed)
         end_stream();
     return 0;
 }

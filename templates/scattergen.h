@@ -1,4 +1,4 @@
-/* The scattergen kernel ABI, version 2.
+/* The scattergen kernel ABI, version 3.
  *
  * A kernel applies `updates` to `out` at the places that `indices` name. It reads no global state,
  * allocates nothing, and uses only index values that it has checked against their dim.
@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-#define SCATTERGEN_ABI 2
+#define SCATTERGEN_ABI 3
 
 #ifdef __cplusplus
 extern "C" {

@@ -195,7 +195,7 @@ def test_what_else_enters_the_key(
     changed(lambda: (generator / "lanes.c.j2").write_text("a new template"))
     changed(lambda: (generator / "lanes.c.j2").write_text("a changed template"))
     changed(lambda: (generator / "lanes.c.j2").rename(generator / "rows.c.j2"))
-    changed(lambda: (generator / "scattergen.h").write_text("#include <stdint.h>\n#define SCATTERGEN_ABI 2\n"))
+    changed(lambda: (generator / "scattergen.h").write_text("#include <stdint.h>\n#define SCATTERGEN_ABI 3\n"))
     changed(lambda: os.utime(compiler, (1, 1)))
     changed(lambda: compiler.write_text(compiler.read_text() + "\n"))
     changed(lambda: monkeypatch.setattr(machine, "_features", lambda: "another CPU"))

@@ -152,7 +152,7 @@ HAS_V4 = Path("/proc/cpuinfo").exists() and "avx512vl" in Path("/proc/cpuinfo").
     [
         (machine_missing, "it is for linux pdp11, this machine is "),
         (system_missing, "it is for plan9 "),
-        (abi_changed, "it is of kernel ABI 1, this scattergen calls 2"),
+        (abi_changed, "it is of kernel ABI 1, this scattergen calls 3"),
         (generator_changed, "it was built by another scattergen (7.1)"),
         pytest.param(
             level_missing,

@@ -75,12 +75,42 @@ def test_rows_that_do_not_divide_the_output() -> None:
     assert (out[0, :66] == -1).all() and (out[0, 66:] == data[0, 66:]).all()
 
 
+@pytest.mark.parametrize("share", [1, 64, 1 << 16, 1 << 40])
 @pytest.mark.parametrize("name", ["buckets_f32_i64_k1_add", "buckets_c128_i64_k1_add", "owners_f32_i64_k1_add"])
-def test_scratch_is_enough_for_fewer_threads(name: str) -> None:
-    struct = supply.ready(KernelSpec.parse(name)).loaded.struct
-    layout = _abi.ffi.new("int64_t[]", [1 << 20] * 16)
+def test_scratch_is_enough_for_fewer_threads(name: str, share: int) -> None:
+    spec = KernelSpec.parse(name)
+    struct = supply.ready(spec).loaded.struct
+    numbers = dict.fromkeys(spec.layout.meanings, 1 << 20)
+    layout = _abi.ffi.new("int64_t[]", spec.layout.pack({**numbers, "SHARE": share}))
     sizes = [struct.scratch_bytes(layout, threads) for threads in range(1, 101)]
     assert sizes == sorted(sizes) and sizes[-1] <= 9 << 20
+
+
+@pytest.mark.parametrize("name", ["slices_f32_i64_k1_add", "owners_f32_i64_k1_add"])
+def test_slices_without_elements(name: str) -> None:
+    spec = KernelSpec.parse(name)
+    struct = supply.ready(spec).loaded.struct
+    numbers = {**dict.fromkeys(spec.layout.meanings, 0), "OUTER": 1, "COUNT": 3, "SIZES": 5, "INDEX_STEP": 1}
+    layout = _abi.ffi.new("int64_t[]", spec.layout.pack({**numbers, **({"SHARE": 1} if "SHARE" in numbers else {})}))
+    scratch = _abi.ffi.new("char[]", struct.scratch_bytes(layout, 2) + 64)
+    for indices, found in ((0, 1, 4), -1), ((0, 5, 4), 1):
+        index = _abi.ffi.new("int64_t[]", indices)
+        assert struct.check(index, layout, 1) == found
+        null = _abi.ffi.NULL
+        assert struct.run(null, null, index, null, layout, scratch, 2) == found
+
+
+@pytest.mark.parametrize(("rows", "length", "threads"), [(3501, 2048, 2), (3501, 2048, 3), (9001, 256, 8)])
+def test_slices_dealt_out_in_many_rounds(rows: int, length: int, threads: int) -> None:
+    chance = np.random.default_rng(rows)
+    data, updates = chance.random((300, length), np.float32), chance.random((rows, length), np.float32)
+    indices = chance.integers(0, 300, (rows, 1))
+    found = scattergen.explain(scattergen.scatter_nd, data, indices, updates, "add", threads=threads)
+    assert found.kernel == "owners_f32_i64_k1_add" and found.threads == threads
+    assert rows > 2 * threads * found.numbers["SHARE"], "three rounds, the last of them short"
+    wanted = data.copy()
+    np.add.at(wanted, indices[:, 0], updates)
+    assert not difference(scattergen.scatter_nd(data, indices, updates, "add", threads=threads), wanted)
 
 
 def test_attributes_of_no_use_are_refused_by_name() -> None:

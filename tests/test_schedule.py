@@ -113,6 +113,37 @@ def test_the_width_of_a_tile(data: Shape, dtype: str, columns: int, streamed: in
     assert tile(chosen(machine(), data, data, 0, dtype)) == (columns, streamed)
 
 
+@pytest.mark.parametrize(
+    ("form", "data", "indices", "axis"),
+    [("tiles", (1024, 512), (1024, 512), 0), ("inverse", (8192, 256), (8192, 1), None)],
+)
+def test_what_is_too_large_for_the_last_cache_is_written_past_it(
+    form: str, data: Shape, indices: Shape, axis: int | None
+) -> None:
+    size = 4 * math.prod(data)
+    for l3, streamed in ((4 * size, 0), (4 * size - 1, 1)):
+        choice = chosen(machine(l3=l3), data, indices, axis, "f32", "none")
+        assert choice.form == form and named(choice)["STREAMED"] == streamed, l3
+
+
+@pytest.mark.parametrize("form", ["windows", "rings"])
+@pytest.mark.parametrize("fresh", [True, False])
+def test_windows_are_written_past_the_last_cache_where_all_of_them_are_too_large(form: str, fresh: bool) -> None:
+    data, update = (4, 1024, 256), (4, 16, 256)
+    nest = loops.windows(update, 1, data, strides(data, 4), (8,), strides(update, 4), form == "rings")
+    written = 4 * (math.prod(update) + fresh * math.prod(data))
+    for l3, streamed in ((4 * written, 0), (4 * written - 1, 1)):
+        choice = schedule.of_nest(form, loops.canonical(nest), 4, 4 * math.prod(data), fresh, machine(l3=l3))
+        assert LAYOUTS[form].unpack(choice.layout, 1)["STREAMED"] == streamed
+
+
+@pytest.mark.parametrize(("length", "share"), [(16, 65536 // 16), (256, 256), (1 << 16, schedule.LEAST_SHARE)])
+def test_the_updates_of_a_share_fill_half_of_the_second_level_cache(length: int, share: int) -> None:
+    choice = chosen(machine(), (50, length), (200_000, 1), None, "f32", "add")
+    assert choice.form == "owners" and named(choice)["SHARE"] == share
+    assert named(chosen(machine(l2=1 * MB), (50, 256), (200_000, 1), None, "f32", "add"))["SHARE"] == 512
+
+
 def test_tiles_know_the_machine() -> None:
     """Twice the caches, and a tile of twice the rows is as near."""
     assert tile(chosen(machine(1), (256, 8192), (256, 8192), 0)) == (128, 0)

@@ -22,7 +22,7 @@ from ..common.record import Record
 from ..errors import CacheError
 from . import _abi
 
-ABI = 2
+ABI = 3
 NULL = _abi.ffi.NULL
 CALLER = "_scattergen_caller"
 

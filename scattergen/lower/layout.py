@@ -152,6 +152,7 @@ _SLICES = {
     **_COMPONENTS,
 }
 _STREAMED = {"STREAMED": "1: the output is written past the caches"}
+_SHARE = {"SHARE": "tuples that a thread lists in a round, 1 or more"}
 
 _WINDOWS = Layout(
     "bytes",
@@ -173,9 +174,9 @@ LAYOUTS: dict[str, Layout] = {
     "lanes": Layout("elements", **_LANES),
     "tiles": Layout("elements", **_LANES, **_STREAMED),
     "elements": Layout("elements", **_ELEMENTS, WARM="1: the caches hold the output; 0: targets are fetched ahead"),
-    "buckets": Layout("elements", **_ELEMENTS),
+    "buckets": Layout("elements", **_ELEMENTS, **_SHARE),
     "slices": Layout("elements", **_SLICES),
-    "owners": Layout("elements", **_SLICES),
+    "owners": Layout("elements", **_SLICES, **_SHARE),
     "inverse": Layout("elements", **_SLICES, **_STREAMED),
     "strided": Layout(
         "bytes",

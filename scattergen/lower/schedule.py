@@ -58,6 +58,13 @@ BUCKETS_PAY = 8
 BUCKETS_THREADS = 4
 """... or on at least so many threads, whatever the size of the output."""
 
+SHARE = 64 * BLOCK
+"""Tuples that a thread of `buckets` or `owners` lists in a round at most: after each, threads wait for each other."""
+
+LEAST_SHARE = 64
+"""The least that it lists. Otherwise the updates of its share in `owners` fill half of the second-level cache at most:
+all threads fetch those of the next round while they apply the present one."""
+
 # slices: whether each row of the output is written once (`inverse`), or tuples are dealt out to threads (`owners`)
 
 INVERSE_PAYS = 256
@@ -191,7 +198,7 @@ def _elements(work: Work, machine: Machine) -> Choice:
         and work.loops.components
         and (threads >= BUCKETS_THREADS or work.loops.total * work.element.size > BUCKETS_PAY * machine.l2)
     ):
-        return _choice("buckets", threads, values)
+        return _choice("buckets", threads, values, SHARE=SHARE)
     return _choice("elements", 1, values, WARM=work.loops.total * work.element.size <= machine.l2 // 2)
 
 
@@ -210,13 +217,14 @@ def _slices(work: Work, machine: Machine) -> Choice:
         return _choice("inverse", min(threads, rows), values, STREAMED=machine.streams(loops.total * size))
     dealt = _dealt(work, machine)
     if dealt > 1 and count > BLOCK * threads and count * length * size >= OWNERS_PAY:
-        return _choice("owners", dealt, values)
+        share = max(LEAST_SHARE, min(SHARE, machine.l2 // 2 // (length * size)))
+        return _choice("owners", dealt, values, SHARE=share)
     few = count * LINE <= loops.total * size * work.fresh or count <= BLOCK * threads
     return _choice("slices", threads if few else 1, values)
 
 
 def _dealt(work: Work, machine: Machine) -> int:
-    """Return how many threads pay where tuples are dealt out: each lists a block of them, or more, in a round."""
+    """Return how many threads pay where tuples are dealt out: there is a block of them, or more, for each."""
     loops = work.loops
     furthest = sum((component.size - 1) * component.stride for component in loops.components) + loops.inner.extent
     if furthest >= 1 << 32 or any(component.stride < 0 for component in loops.components):

@@ -12,7 +12,7 @@ THREAD_PAYS = 128 << 10
 busy machine it may come late."""
 
 STREAM_PAYS = 4
-"""An output larger than the last cache / STREAM_PAYS is written past the caches."""
+"""A call that writes more than the last cache / STREAM_PAYS, and all of it once, writes past the caches."""
 
 LINE = 64
 """Bytes of a cache line."""
@@ -37,7 +37,7 @@ class Machine(Record):
         return max(1, min(self.threads, shares, traffic // (pays or THREAD_PAYS)))
 
     def streams(self, size: int) -> bool:
-        """Return whether an output of `size` bytes is too large for the caches to keep for whoever reads it next."""
+        """Return whether `size` bytes that a call writes are too many for the caches to keep until they are read."""
         return size > self.l3 // STREAM_PAYS
 
 
