@@ -183,6 +183,82 @@ def test_a_wrong_call_says_what_is_wrong(name: str) -> None:
         assert any(part in text for part in word.split("|")), f"{word!r} is not in {text!r}"
 
 
+TABLE, ROWS, COLUMNS = np.zeros((5, 4), np.float32), np.ones((2, 4), np.float32), np.ones((5, 2), np.float32)
+CUBE, SLICES = np.zeros((2, 5, 4), np.float32), np.ones((2, 3, 4), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("call", "advice"),
+    [
+        (lambda: elements(TABLE, [0, 2], ROWS), "for whole rows: scatter_nd(data, indices[:, None], updates)"),
+        (lambda: nd(TABLE, [0, 2], ROWS), "for whole rows: scatter_nd(data, indices[:, None], updates)"),
+        (
+            lambda: nd(TABLE, [0, 2, 1], np.ones((3, 4), np.float32)),
+            "for whole rows: scatter_nd(data, indices[:, None], updates)",
+        ),
+        (
+            lambda: nd(CUBE, [[0, 1], [1, 0]], np.ones((2, 2, 5, 4), np.float32)),
+            "for whole rows: scatter_nd(data, indices[..., None], updates)",
+        ),
+        (lambda: nd([0, 1, 2], [0, 2], [7, 8]), "for single elements: scatter_nd(data, indices[:, None], updates)"),
+        (
+            lambda: elements(TABLE, [0, 2], COLUMNS, axis=-1),
+            "for whole slices: scatter_elements(data, np.broadcast_to(indices, updates.shape), updates, axis=1)",
+        ),
+        (
+            lambda: elements(CUBE, [0, 2, 1], SLICES, axis=1),
+            "for whole slices: scatter_elements(data, np.broadcast_to(np.reshape(indices, (-1, 1)), updates.shape),"
+            " updates, axis=1)",
+        ),
+        (
+            lambda: elements(TABLE, [[0], [2]], ROWS),
+            "for index tuples along the last dim: scatter_nd(data, indices, updates)",
+        ),
+        (
+            lambda: elements(TABLE, [[0, 1], [2, 3]], ROWS[:, 0]),
+            "for index tuples along the last dim: scatter_nd(data, indices, updates)",
+        ),
+        (lambda: nd(TABLE, [[0], [2]], 1.0), "to repeat them: np.broadcast_to(updates, (2, 4))"),
+        (lambda: nd(TABLE, [[0], [2]], ROWS[0]), "to repeat them: np.broadcast_to(updates, (2, 4))"),
+        (lambda: elements(TABLE, [[0, 2]], 1.0), "to repeat them: np.broadcast_to(updates, (1, 2))"),
+        (lambda: elements(TABLE, [[0, 2]], [[1.0]]), "to repeat them: np.broadcast_to(updates, (1, 2))"),
+        (
+            lambda: elements(TABLE, np.zeros((5, 6), int), np.ones((5, 6), np.float32)),
+            "allowed off axis 0 is data.shape[1] = 4 or less; did you mean axis=1?",
+        ),
+    ],
+)
+def test_shapes_that_fit_another_call_are_told_which(call: Callable[[], Any], advice: str) -> None:
+    with pytest.raises(errors.ShapeError) as caught:
+        call()
+    assert str(caught.value).endswith(advice)
+
+
+def test_the_calls_that_are_advised_work() -> None:
+    index = np.array([0, 2])
+    want = TABLE.copy()
+    want[index] = 1
+    assert not difference(nd(TABLE, index[:, None], ROWS), want)
+    assert not difference(nd(TABLE, [[0], [2]], np.broadcast_to(np.float32(1), (2, 4))), want)
+    want = CUBE.copy()
+    want[:, [0, 2, 1]] = 1
+    repeated = np.broadcast_to(np.reshape([0, 2, 1], (-1, 1)), SLICES.shape)
+    assert not difference(elements(CUBE, repeated, SLICES, axis=1), want)
+
+
+def test_shapes_that_fit_no_call_are_given_no_advice() -> None:
+    for call in (
+        lambda: elements(TABLE, [0, 2], ROWS[:, :3]),
+        lambda: elements(TABLE, [[0], [2]], ROWS[:, :3]),
+        lambda: nd(TABLE, [0, 2], ROWS[:, :3]),
+        lambda: nd(TABLE, [[0], [2]], ROWS[:, :3]),
+        lambda: elements(TABLE, np.zeros((6, 6), int), np.ones((6, 6), np.float32), axis=1),
+    ):
+        with pytest.raises(errors.ShapeError) as caught:
+            call()
+        assert ";" not in str(caught.value)
+
+
 @pytest.mark.parametrize("reduction", ["max", "min"])
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_complex_numbers_have_no_order(reduction: str, dtype: Any) -> None:

@@ -27,19 +27,25 @@ def fit(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> int:
 
 
 def _along_axis(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> int:
-    rank = data.ndim
+    rank, along = data.ndim, _axis(op, axis, data.ndim)
     if indices.ndim != rank or updates.ndim != rank:
+        wanted = indices.shape if indices.ndim == rank else None
         raise ShapeError(
             f"{op}: data has rank {rank}, indices {indices.ndim}, updates {updates.ndim}: allowed is one common rank"
+            f"{_reading(op, along, data, indices, updates, wanted)}"
         )
     if indices.shape != updates.shape:
-        raise ShapeError(f"{op}: updates has shape {updates.shape}, must have that of indices, {indices.shape}")
-    along = _axis(op, axis, rank)
+        raise ShapeError(
+            f"{op}: updates has shape {updates.shape}, must have that of indices, {indices.shape}"
+            f"{_reading(op, along, data, indices, updates, indices.shape)}"
+        )
     for dim, (size, extent) in enumerate(zip(data.shape, indices.shape, strict=True)):
         if dim != along and extent > size:
+            from .meant import another_axis
+
             raise ShapeError(
                 f"{op}: indices.shape[{dim}] is {extent}, allowed off axis {along}"
-                f" is data.shape[{dim}] = {size} or less"
+                f" is data.shape[{dim}] = {size} or less{another_axis(data.shape, indices.shape)}"
             )
     return along
 
@@ -47,13 +53,24 @@ def _along_axis(op: Op, axis: Any, data: Array, indices: Array, updates: Array) 
 def _by_tuples(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> int:
     depth = indices.shape[-1]
     if depth > data.ndim:
-        raise ShapeError(f"{op}: indices.shape[-1] is {depth}, allowed is 0 to rank(data) = {data.ndim}")
+        raise ShapeError(
+            f"{op}: indices.shape[-1] is {depth}, allowed is 0 to rank(data) = {data.ndim}"
+            f"{_reading(op, 0, data, indices, updates, None)}"
+        )
     wanted = indices.shape[:-1] + data.shape[depth:]
     if updates.shape != wanted:
         raise ShapeError(
             f"{op}: updates has shape {updates.shape}, must have {wanted} (indices.shape[:-1] + data.shape[{depth}:])"
+            f"{_reading(op, 0, data, indices, updates, wanted)}"
         )
     return int(depth)
+
+
+def _reading(op: Op, axis: int, data: Array, indices: Array, updates: Array, wanted: tuple[int, ...] | None) -> str:
+    """Return the end of a message, what the call may have meant."""
+    from .meant import reading
+
+    return reading(op, axis, data.shape, indices.shape, updates.shape, wanted)
 
 
 def _windows(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> int:
