@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
 import scattergen
+from scattergen.operators.ops import OPS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if page.exists()]
@@ -34,3 +36,17 @@ def test_help_of_the_package_begins_with_its_use_and_has_every_name() -> None:
 def test_the_semantics_have_examples() -> None:
     text = (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8")
     assert len(doctest.DocTestParser().get_examples(text)) > 30
+
+
+def test_the_semantics_say_the_opset_of_each_operator() -> None:
+    text = (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8")
+    said = text.partition("Unless you say otherwise, `opset` is ")[2].partition(".")[0]
+    found = {
+        name: int(opset)
+        for opset, names in re.findall(r"(\d+) for\s((?:`\w+`(?: and\s)?)+)", said)
+        for name in re.findall(r"`(\w+)`", names)
+    }
+    assert found.keys() == OPS.keys()
+    for name, opset in found.items():
+        assert inspect.signature(getattr(scattergen, name)).parameters["opset"].default == opset
+        assert OPS[name].default_opset == opset
