@@ -6,7 +6,7 @@ ours derives from it too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,21 +113,37 @@ class CompileError(ScattergenError, RuntimeError):
     """The C compiler failed: the kernel, the command, what the compiler said, where the source lies.
 
     ``refused`` says that it ended by itself and said no; one that hung, crashed or could not start said nothing.
+    ``variables`` are those that the user has set and that may be why. ``passing`` says that the source goes with this
+    process.
     """
 
     def __init__(
-        self, spec: str, command: tuple[str, ...], output: str, source_path: Path, why: str, refused: bool = False
+        self,
+        spec: str,
+        command: tuple[str, ...],
+        output: str,
+        source_path: Path,
+        why: str,
+        refused: bool = False,
+        variables: tuple[str, ...] = (),
+        passing: bool = False,
     ) -> None:
-        super().__init__(spec, command, output, source_path, why, refused)
+        super().__init__(spec, command, output, source_path, why, refused, variables, passing)
         self.spec, self.command, self.output = spec, command, output
         self.source_path, self.why, self.refused = source_path, why, refused
+        self.variables, self.passing = variables, passing
+
+    def but(self, **other: Any) -> CompileError:
+        """Return the same error with other values in some of its attributes."""
+        names = ("spec", "command", "output", "source_path", "why", "refused", "variables", "passing")
+        return type(self)(**{**{name: getattr(self, name) for name in names}, **other})
 
     def __str__(self) -> str:
         said = "\n".join(f"  {line}" for line in self.output.strip().splitlines()[-40:])
         return (
             f"{self.spec}: {self.why}\n{said}\n"
             f"  command: {' '.join(self.command)}\n"
-            f"  source:  {self.source_path}\n"
+            f"  source:  {self.source_path}{' (goes with this process)' if self.passing else ''}\n"
             f"  {self._advice()}"
         )
 
@@ -138,7 +154,11 @@ class CompileError(ScattergenError, RuntimeError):
                 f"This compiler knows no instruction set {chosen[-1]}: set SCATTERGEN_CPU (or --target, of a build) to"
                 " one that it has, or leave it out."
             )
-        return "If your compiler works otherwise, this is a bug in scattergen: please report the lines above."
+        bug = "this is a bug in scattergen: please report the lines above."
+        if self.variables:
+            are, them = ("is", "it") if len(self.variables) == 1 else ("are", "them")
+            return f"{' and '.join(self.variables)} {are} set: try without {them} first. If that fails too, {bug}"
+        return f"If your compiler works otherwise, {bug}"
 
 
 class CacheError(ScattergenError, RuntimeError):

@@ -7,6 +7,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import pickle
 import random
 import re
 import shutil
@@ -22,6 +23,7 @@ from typing import Any
 import pytest
 import standin
 import test_layers
+from processes import python
 from standin import Spec
 
 from scattergen.cache import cache, location
@@ -617,3 +619,50 @@ def test_compiled_templates_are_kept(tmp_path: Path) -> None:
         answers.append(done.stdout.split())
     assert int(answers[0][0]) > 0 and int(answers[1][0]) == 0
     assert answers[0][1] == answers[1][1]
+
+
+# What an error of the compiler says
+
+
+@pytest.mark.parametrize(
+    ("cache", "variables", "advice"),
+    [
+        (
+            "memory",
+            {"SCATTERGEN_CFLAGS": "-fno-such-flag"},
+            "SCATTERGEN_CFLAGS is set: try without it first. If that fails too, this is a bug",
+        ),
+        ("off", {"SCATTERGEN_CC": "false"}, "SCATTERGEN_CC is set: try without it first. If that fails too"),
+        ("off", {"CC": "false", "SCATTERGEN_CC": ""}, "  CC is set: try without it first. If that fails too"),
+        (
+            "on",
+            {"SCATTERGEN_CC": "false", "SCATTERGEN_CFLAGS": "-g"},
+            "SCATTERGEN_CFLAGS and SCATTERGEN_CC are set: try without them first. If that fails too",
+        ),
+    ],
+)
+def test_what_the_user_has_set_is_named_before_a_bug_of_ours(
+    cache: str, variables: dict[str, str], advice: str, tmp_path: Path
+) -> None:
+    code = """
+import scattergen
+from scattergen.errors import CompileError
+for _ in range(2):  # the second is remembered
+    try:
+        scattergen.compile("scatter_elements_f32_i64_r1a0_add")
+    except CompileError as error:
+        assert error.source_path.is_file()
+        print(error)
+"""
+    said = python(code, SCATTERGEN_CACHE=cache, SCATTERGEN_CACHE_DIR=str(tmp_path / "store"), **variables)
+    assert said.count(advice) == 2
+    assert said.count("kernel.c (goes with this process)") == (0 if cache == "on" else 2)
+
+
+def test_an_error_of_the_compiler_is_ours_where_nothing_is_set(tmp_path: Path) -> None:
+    error = CompileError("spec", ("cc",), "output", tmp_path / "kernel.c", "cc exited with status 1")
+    ours = "  If your compiler works otherwise, this is a bug in scattergen: please report the lines above."
+    assert str(error).splitlines()[-1] == ours
+    other = error.but(variables=("SCATTERGEN_CC",))
+    assert (other.spec, other.command, other.source_path) == (error.spec, error.command, error.source_path)
+    assert str(pickle.loads(pickle.dumps(other))) == str(other) != str(error)

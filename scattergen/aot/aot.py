@@ -18,7 +18,7 @@ from pathlib import Path
 from ..cache.cache import Store
 from ..common import config, machine
 from ..common.progress import Done
-from ..compiler import platforms, request
+from ..compiler import platforms, request, toolchain
 from ..errors import AheadOfTimeError, CompileError
 from ..load import loader, manifest
 from ..load.manifest import Manifest
@@ -121,7 +121,7 @@ def _fill(
                 compiling.link(units, level)
             compiling.archive(units)
         except CompileError as error:
-            raise _kept(error) from None
+            raise _kept(error).but(variables=toolchain.set_by_user(plan.settings)) from None
         compiler = compiling.compiler_name()
     package = dataclasses.replace(package, link_flags="-fopenmp" if compiling.openmp else "")
     _write(work, package.descriptions(asked.files))
@@ -210,7 +210,7 @@ def _kept(error: CompileError) -> CompileError:
     """Return the error with its source in a place that stays."""
     folder = Path(tempfile.mkdtemp(prefix="scattergen-failed-"))
     source = Path(shutil.copy(error.source_path, folder)) if error.source_path.is_file() else error.source_path
-    return type(error)(error.spec, error.command, error.output, source, error.why, error.refused)
+    return error.but(source_path=source)
 
 
 def _umask() -> int:

@@ -185,7 +185,7 @@ class Store(Record):
         from . import upkeep
 
         place = upkeep.keep_failed(work) / error.source_path.name
-        return CompileError(error.spec, error.command, error.output, place, error.why, error.refused)
+        return error.but(source_path=place, passing=os.fspath(self.root) == location.existing_private())
 
     def facts(self, identity: str) -> dict[str, object]:
         """Return what was learnt about a compiler; empty where nothing was."""

@@ -15,7 +15,7 @@ from ..common import log, machine
 from ..common.config import Settings, settings
 from ..common.paths import HEADERS, template_folder
 from ..common.record import Record
-from ..errors import CompilerNotFound, KernelUnavailable
+from ..errors import CompileError, CompilerNotFound, KernelUnavailable
 from . import request, toolchain
 from .flags import flags_of_module
 from .toolchain import Compiler
@@ -202,15 +202,18 @@ def _compile(
     from . import flag_sets
 
     (work / SOURCE).write_text(source, encoding="utf-8")
-    outcome = flag_sets.compile_first(
-        compiler,
-        work / SOURCE,
-        work / LIBRARY,
-        flags,
-        spec=name,
-        timeout=chosen.compile_timeout,
-        scratch=store.compiler_folder(),
-    )
+    try:
+        outcome = flag_sets.compile_first(
+            compiler,
+            work / SOURCE,
+            work / LIBRARY,
+            flags,
+            spec=name,
+            timeout=chosen.compile_timeout,
+            scratch=store.compiler_folder(),
+        )
+    except CompileError as error:
+        raise error.but(variables=toolchain.set_by_user(chosen)) from None
     if outcome.refused:
         log.debug("%s: %s does without %s", name, compiler.path, ", ".join(outcome.refused))
         store.learn(_learnt_under(compiler, chosen), outcome.refused)

@@ -67,6 +67,12 @@ def find(settings: Settings) -> Compiler:
     )
 
 
+def set_by_user(settings: Settings) -> tuple[str, ...]:
+    """Return the variables that choose the compiler or add to its flags, as far as they are set."""
+    chooses = "SCATTERGEN_CC" if os.environ.get("SCATTERGEN_CC") else "CC"
+    return tuple(name for name, text in (("SCATTERGEN_CFLAGS", settings.cflags), (chooses, settings.cc)) if text)
+
+
 _WAYS_OUT = """
   - install a compiler (apt install gcc; dnf install gcc; xcode-select --install), or
   - pip install ziglang, which brings one as a Python package, or
