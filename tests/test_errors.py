@@ -259,6 +259,45 @@ def test_shapes_that_fit_no_call_are_given_no_advice() -> None:
         assert ";" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("data", "indices", "said"),
+    [
+        (
+            DATA.astype("f8"),
+            INDICES,
+            "data is float64, this kernel takes float32: use data.astype('float32'), or a kernel",
+        ),
+        ([[1.0]], INDICES, "data is float64, this kernel takes float32: use np.asarray(data).astype('float32'), or a"),
+        (DATA, INDICES.astype("i4"), "indices is int32, this kernel takes int64: use indices.astype('int64'), or a"),
+        (np.array([["a"]]), INDICES, "data is <U1, this kernel takes float32"),
+        (None, INDICES, "data is None, allowed is an array"),
+    ],
+)
+def test_a_kernel_says_first_which_type_it_takes(data: Any, indices: Any, said: str) -> None:
+    kernel = scattergen.compile("scatter_elements_f32_i64_r2a0_add")
+    for call in (kernel, kernel.bind):
+        with pytest.raises(errors.DTypeError) as caught:
+            call(data, indices, UPDATES)
+        assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "thing", [object(), {1: 2}, {1}, (one for one in "ab")], ids=lambda thing: type(thing).__name__
+)
+def test_an_object_that_is_no_array_is_told_so(thing: Any) -> None:
+    for name in ("data", "indices", "updates"):
+        with pytest.raises(errors.DTypeError) as caught:
+            elements(**{name: thing})
+        assert f"ScatterElements: {name} is of type {type(thing).__name__}, which is no array; allowed" in str(
+            caught.value
+        )
+
+
+def test_an_object_is_an_update_of_objects() -> None:
+    thing = object()
+    assert nd(np.array([None, 1, 2], object), [2], thing).tolist() == [None, 1, thing]
+
+
 @pytest.mark.parametrize("reduction", ["max", "min"])
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_complex_numbers_have_no_order(reduction: str, dtype: Any) -> None:

@@ -94,9 +94,7 @@ def prepare(
     names = op.inputs
     given = ((names.data, data), (names.indices, indices), (names.updates, updates))
     copies = [f"{name}: read from a {type(value).__name__}" for name, value in given if _has_no_type(value)]
-    if data is None:
-        raise DTypeError(f"{op}: {names.data} is None, allowed is an array")
-    data = as_array(data, names.data, op)
+    data = as_data(data, op)
     if indices is None and op.optional_indices:
         indices = np.zeros(data.shape[:1], np.int64)
     indices = as_indices(indices, op)
@@ -127,7 +125,7 @@ def spec_of(
     try:
         return OpSpec(
             op=op,
-            dtype=_row(op, dtype, reduction),
+            dtype=element_of(op, dtype, reduction),
             index=dtypes.of_numpy(index, f"{op}: {op.inputs.indices}"),
             rank=rank,
             place=place,
@@ -141,7 +139,8 @@ def spec_of(
         raise
 
 
-def _row(op: Op, dtype: np.dtype[Any], reduction: str) -> DType:
+def element_of(op: Op, dtype: np.dtype[Any], reduction: str) -> DType:
+    """Return the type that a spec names for data of `dtype`, or raise `DTypeError`."""
     if not dtypes.is_foreign(dtype):
         return dtypes.of_numpy(dtype, f"{op}: {op.inputs.data}", op.versions[-1].dtypes)
     from . import foreign
@@ -158,6 +157,22 @@ def as_array(value: Any, name: str, op: Op) -> Array:
     return holders.as_array(value, name, str(op))
 
 
+def as_data(value: Any, op: Op) -> Array:
+    """Return `value` as the array that an operator changes a copy of, or raise `DTypeError`."""
+    if value is None:
+        raise DTypeError(f"{op}: {op.inputs.data} is None, allowed is an array")
+    return _as_elements(value, op.inputs.data, op)
+
+
+def _as_elements(value: Any, name: str, op: Op) -> Array:
+    """Return what `as_array` does, but for an object that NumPy would take for an element."""
+    if type(value) is np.ndarray:
+        return value
+    from . import holders
+
+    return holders.as_elements(value, name, str(op))
+
+
 def _has_no_type(value: Any) -> bool:
     if type(value) is np.ndarray or value is None:
         return False
@@ -171,23 +186,14 @@ def as_indices(value: Any, op: Op) -> Array:
     name = op.inputs.indices
     if value is None:
         raise DTypeError(f"{op}: {name} is None, allowed is an array of int32 or int64")
-    array, plain = as_array(value, name, op), _has_no_type(value)
+    array, plain = _as_elements(value, name, op), _has_no_type(value)
     if plain and (array.size == 0 or array.dtype.kind == "i"):
         array = array.astype(np.int64, copy=False)
     if array.dtype.kind != "i" or array.dtype.itemsize not in (4, 8):
-        raise DTypeError(f"{op}: {name} is {array.dtype}, allowed is int32 or int64{_to_indices(array, name, plain)}")
+        from .advice import to_indices
+
+        raise DTypeError(f"{op}: {name} is {array.dtype}, allowed is int32 or int64{to_indices(array, name, plain)}")
     return array
-
-
-def _to_indices(array: Array, name: str, plain: bool) -> str:
-    """Return what to do with an array that is none of indices."""
-    if array.dtype.kind == "b":
-        return f": a mask names its True elements, which np.flatnonzero({name}) or np.argwhere({name}) lists"
-    if plain or array.dtype.kind not in "uif":
-        return ""
-    limit = {"f": ", where every value is whole", "u": ", where every value is below 2**63"}
-    narrow = array.dtype.kind == "u" and array.dtype.itemsize < 8
-    return f": use {name}.astype('int64'){'' if narrow else limit.get(array.dtype.kind, '')}"
 
 
 def like_data(value: Any, name: str, data: Array, op: Op, copies: list[str]) -> Array:
@@ -211,17 +217,11 @@ def like_data(value: Any, name: str, data: Array, op: Op, copies: list[str]) -> 
         return made
     if value is None:
         raise DTypeError(f"{op}: {name} is None, allowed is an array of {native} as {op.inputs.data} is")
-    advice = _to_type_of_data(array, name, native, plain, op)
+    from .advice import to_type_of_data, words_for
+
+    array = _as_elements(value, name, op)
+    advice = to_type_of_data(array, words_for(value, name), native, op)
     raise DTypeError(f"{op}: {name} is {array.dtype}, {op.inputs.data} is {native}: {advice}")
-
-
-def _to_type_of_data(array: Array, name: str, native: np.dtype[Any], plain: bool, op: Op) -> str:
-    """Return what to do with updates of another type than that of the data."""
-    data, words = op.inputs.data, f"np.asarray({name})" if plain else name
-    cast = f"use {words}.astype({str(native)!r})"
-    if np.can_cast(array.dtype, native, "same_kind"):
-        return cast
-    return f"use {data}.astype({str(array.dtype)!r}), or {cast[4:]} where what that loses does not matter"
 
 
 def _kind(dtype: np.dtype[Any]) -> int:

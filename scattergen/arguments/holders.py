@@ -48,6 +48,17 @@ def as_array(value: Any, name: str, operator: str) -> Array:
     return _plain(array, name, where)
 
 
+def as_elements(value: Any, name: str, operator: str) -> Array:
+    """Return what `as_array` does; raise `DTypeError` for an object in which NumPy knows no array, but an element."""
+    array = as_array(value, name, operator)
+    if array.ndim == 0 and array.dtype == object and not has_type(value):
+        raise DTypeError(
+            f"{operator}: {name} is of type {type(value).__name__}, which is no array; allowed is an array, a list of"
+            " numbers, or an object with __array__, __dlpack__ or a buffer"
+        )
+    return array
+
+
 def has_type(value: Any) -> bool:
     """Whether the elements of `value` have a type of their own; those of lists and numbers take one that fits."""
     if hasattr(value, "dtype") or any(hasattr(value, protocol) for protocol in _PROTOCOLS):

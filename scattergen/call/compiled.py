@@ -19,6 +19,7 @@ from ..errors import DTypeError, ShapeError, SpecError
 from ..load import caller, supply
 from ..lower import lower
 from ..lower.kernel import KernelSpec
+from ..operators.dtypes import DType
 from ..operators.spec import GRAMMAR, OpSpec
 from . import dispatch, fast
 from .bound import Bound
@@ -69,16 +70,24 @@ class Kernel:
         spec = self.spec
         place = spec.place if spec.op.place.field == "axis" else None
         names = spec.op.inputs
-        data = arrays.as_array(data, names.data, spec.op)
-        if data.ndim != spec.rank:
-            raise ShapeError(f"{spec}: {names.data} has rank {data.ndim}, must have {spec.rank}")
-        arguments = arrays.prepare(spec.op, spec.opset, place, spec.reduction, data, indices, updates, out, spec.mode)
+        array = arrays.as_data(data, spec.op)
+        if array.ndim != spec.rank:
+            raise ShapeError(f"{spec}: {names.data} has rank {array.ndim}, must have {spec.rank}")
+        if arrays.element_of(spec.op, array.dtype, spec.reduction) != spec.dtype:
+            raise self._of_another_type(names.data, data, array.dtype, spec.dtype)
+        arguments = arrays.prepare(spec.op, spec.opset, place, spec.reduction, array, indices, updates, out, spec.mode)
         found = arguments.spec
-        if (found.dtype, found.index) != (spec.dtype, spec.index):
-            raise DTypeError(f"{spec}: {names.data} is {found.dtype} and {names.indices} {found.index}")
+        if found.index != spec.index:
+            raise self._of_another_type(names.indices, indices, arguments.indices.dtype, spec.index)
         if found.place != spec.place:
             raise ShapeError(f"{spec}: indices.shape[-1] is {found.place}, must be {spec.place}")
         return arguments
+
+    def _of_another_type(self, name: str, value: Any, given: np.dtype[Any], wanted: DType) -> DTypeError:
+        """Return the error for an argument in whose type there is no kernel here."""
+        from ..arguments.advice import to_type_of_kernel
+
+        return DTypeError(f"{self.spec}: {to_type_of_kernel(value, name, given, wanted.numpy_name)}")
 
     def variant(self, form: str) -> Variant:
         """Return the kernel of a loop form (``rows``); raise `SpecError` if this spec never needs it."""
