@@ -737,8 +737,28 @@ def test_an_explanation_names_the_kernel() -> None:
         along = at.explain(at.put_along_axis, a[:, 0], np.array([1]), 1.0, axis)
         spec = "scatter_elements_f32_i64_r1a0_none" if axis == 0 else "scatter_nd_f32_i64_r1k1_none"
         assert not isinstance(along, str) and along.spec == spec
-    with pytest.raises(ScattergenError, match="explain takes one of add, multiply"):
-        at.explain(np.add.at, a, [1], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (np.add.at, "given is numpy.add.at: use at.add"),
+        (np.maximum, "given is numpy.maximum: use at.maximum"),
+        (np.put_along_axis, "given is numpy.put_along_axis: use at.put_along_axis"),
+        (np.subtract.at, "given is numpy.subtract.at"),
+        (
+            scattergen.scatter_nd,
+            "given is scattergen.scatter_nd. For operators of scattergen there is scattergen.explain",
+        ),
+        (scattergen.graph.scatter, "given is scattergen.graph.scatter"),
+        (print, "given is print"),
+    ],
+    ids=lambda one: getattr(one, "__name__", None),
+)
+def test_explain_says_which_function_was_meant(function: Any, said: str) -> None:
+    with pytest.raises(ScattergenError, match=r"^at\.explain takes one of at\.add, at\.multiply, ") as caught:
+        at.explain(function, np.zeros(3), [1], 1.0)
+    assert str(caught.value).endswith(said)
 
 
 def put(arr: Any, indices: Any, b: Any, axis: Any) -> Any:

@@ -337,13 +337,35 @@ def test_where_the_listing_stops_the_error_says_at_least() -> None:
         scattergen.graph.scatter(np.zeros(20), np.full(20, 9), 0, 3)
 
 
-def test_functions_that_bear_an_operators_name_are_not_taken_for_it() -> None:
-    for ask in (scattergen.explain, scattergen.bind, lambda *given: scattergen.gradients(given[0], DATA, *given[1:])):
-        with pytest.raises(errors.ScattergenError, match=r"takes one of scattergen\.scatter, .* given is") as caught:
-            ask(scattergen.graph.scatter, UPDATES, INDICES, 0)
-        assert "given is scattergen.graph.reduce.scatter. For functions of scattergen.at there is" in str(caught.value)
-        with pytest.raises(errors.ScattergenError, match="given is numpy"):
-            ask(np.add, UPDATES, INDICES, 0)
+ASKERS: dict[str, Callable[..., Any]] = {
+    "explain": scattergen.explain,
+    "bind": scattergen.bind,
+    "gradients": lambda *given: scattergen.gradients(given[0], DATA, *given[1:]),
+}
+
+
+@pytest.mark.parametrize("asker", ASKERS)
+def test_functions_that_bear_an_operators_name_are_not_taken_for_it(asker: str) -> None:
+    for function, said in {
+        scattergen.graph.scatter: "given is scattergen.graph.scatter. Functions of scattergen.graph "
+        + {"explain": "cannot be explained", "bind": "cannot be bound", "gradients": "have no gradients here"}[asker],
+        scattergen.at.add: "given is scattergen.at.add. "
+        + {
+            "explain": "For functions of scattergen.at there is scattergen.at.explain",
+            "bind": "Functions of scattergen.at cannot be bound",
+            "gradients": "Functions of scattergen.at have no gradients here",
+        }[asker],
+        np.add: "given is numpy.add",
+        np.add.at: "given is numpy.add.at",
+        print: "given is print",
+        scattergen.compile: "given is scattergen.compile",
+        scattergen.Kernel.bind: "given is scattergen's Kernel.bind",
+        3: "given is 3",
+        (0,) * 99: "given is an object of type tuple",
+    }.items():
+        with pytest.raises(errors.ScattergenError, match=rf"^{asker} takes one of scattergen\.scatter, ") as caught:
+            ASKERS[asker](function, UPDATES, INDICES, 0)
+        assert str(caught.value).endswith(said)
 
 
 def test_a_component_out_of_bounds_is_told_with_the_size_of_its_own_dim() -> None:

@@ -193,10 +193,24 @@ def explain(function: Callable[..., None], /, a: Any, indices: Any, b: Any, *axi
     """
     idiom = _IDIOMS.get(function)
     if idiom is None:
-        raise ScattergenError(f"at.explain takes one of {', '.join(one.name for one in _IDIOMS.values())}")
+        raise ScattergenError(_not_taken(function))
     if axis == (None,) and isinstance(a, np.ndarray):
         idiom, a, indices, axis = _flattened(a, indices)
     try:
         return explain_arguments(idiom.arguments(a, indices, b, axis), None)
     except NotCovered as reason:
         return f"NumPy: {reason}"
+
+
+def _not_taken(function: object) -> str:
+    from ..call.naming import given
+
+    name, front = given(function)
+    names = [one.name for one in _IDIOMS.values()]
+    text = f"at.explain takes one of {', '.join(f'at.{one}' for one in names)}; given is {name}"
+    package, _, rest = name.partition(".")
+    if package == "numpy" and rest.removesuffix(".at") in names:
+        return f"{text}: use at.{rest.removesuffix('.at')}"
+    if front and not front.endswith((".at", ".graph")):
+        return f"{text}. For operators of {front} there is {front}.explain"
+    return text

@@ -51,13 +51,21 @@ def arguments_of(
     return arguments, call["threads"]
 
 
+_CANNOT = {"explain": "cannot be explained", "bind": "cannot be bound", "gradients": "have no gradients here"}
+"""What functions that are no operators lack, by the one that was asked for it."""
+
+
 def _not_taken(asker: str, function: object) -> str:
-    name = getattr(function, "__qualname__", "")
-    given = f"{getattr(function, '__module__', '')}.{name}".removeprefix(".") if name else repr(function)
-    return (
-        f"{asker} takes one of {', '.join(f'{_PACKAGE}.{name}' for name in OPS)}, and then its arguments; given is"
-        f" {given}. For functions of {_PACKAGE}.at there is {_PACKAGE}.at.explain, for those of {_PACKAGE}.graph none"
-    )
+    from .naming import given
+
+    name, front = given(function)
+    operators = ", ".join(f"{_PACKAGE}.{op}" for op in OPS)
+    text = f"{asker} takes one of {operators}, and then its arguments; given is {name}"
+    if front in ("", _PACKAGE):
+        return text
+    if (asker, front) == ("explain", f"{_PACKAGE}.at"):
+        return f"{text}. For functions of {front} there is {front}.explain"
+    return f"{text}. Functions of {front} {_CANNOT[asker]}"
 
 
 def _bound(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
