@@ -18,6 +18,7 @@ from scattergen.lower.forms import FORMS, OPERATIONS, REDUCING
 from scattergen.lower.kernel import KernelSpec
 from scattergen.operators import dtypes
 from scattergen.operators.dtypes import DTYPES, ELEMENTS, INDEX_TYPES, OPAQUE, TENSORS, DType
+from scattergen.operators.near import ELSEWHERE, SYNONYMS
 from scattergen.operators.ops import OPS, REDUCTIONS, Op
 from scattergen.operators.spec import MAX_RANK, OpSpec
 
@@ -267,6 +268,35 @@ def test_a_text_that_is_nearly_a_spec_is_told_which(text: str, near: str | None)
     assert near in found if near else not found
     assert all(str(OpSpec.parse(one)) == one for one in found)
     assert pickle.loads(pickle.dumps(caught.value)).near == found
+
+
+@pytest.mark.parametrize("word", [*SYNONYMS, *ELSEWHERE, "SUM", "Max"])
+def test_a_reduction_by_another_name_is_told_the_one_here(word: str) -> None:
+    name = SYNONYMS.get(word.lower(), word.lower())
+    said = f'; "{word}": see scattergen.graph' if word in ELSEWHERE else f'; "{word}" is called "{name}" here'
+    for op in ("scatter_elements", "scatter_nd"):
+        with pytest.raises(SpecError) as caught:
+            op_spec(op=OPS[op], reduction=word)
+        assert caught.value.allowed.endswith(said)
+    assert name in REDUCTIONS or word in ELSEWHERE
+    assert not {*SYNONYMS, *ELSEWHERE} & {*REDUCTIONS}
+
+
+@pytest.mark.parametrize("end", ["", "_opset16"])
+def test_a_text_with_a_reductions_other_name_is_told_the_one_here(end: str) -> None:
+    for word, name in {"sum": "add", "prod": "mul", "set": "none"}.items():
+        with pytest.raises(SpecError, match=f'; "{word}" is called "{name}" here; near: ') as caught:
+            OpSpec.parse(f"scatter_elements_f32_i64_r2a0_{word}{end}")
+        assert caught.value.near == (f"scatter_elements_f32_i64_r2a0_{name}{end}",)
+    with pytest.raises(SpecError, match=r'; "mean": see scattergen\.graph$'):
+        OpSpec.parse(f"scatter_elements_f32_i64_r2a0_mean{end}")
+
+
+def test_a_reduction_by_another_name_may_come_later_or_never() -> None:
+    with pytest.raises(SpecError, match=r'; "amax" is called "max" here, which comes with opset 18$'):
+        op_spec(reduction="amax", opset=16)
+    with pytest.raises(SpecError, match=r"allowed is none for Scatter-9$"):
+        op_spec(op=OPS["scatter"], opset=9, reduction="sum")
 
 
 def test_a_kernels_name_is_no_spec_to_compile_and_is_told_what_takes_it() -> None:

@@ -21,6 +21,32 @@ LIKENESS = 0.6
 """Of a name that is offered, at least, as `difflib` has it: 1 for equal ones."""
 
 
+SYNONYMS: dict[str, str] = {
+    **dict.fromkeys(("sum", "plus"), "add"),
+    **dict.fromkeys(("prod", "product", "multiply"), "mul"),
+    **dict.fromkeys(("amax", "maximum"), "max"),
+    **dict.fromkeys(("amin", "minimum"), "min"),
+    **dict.fromkeys(("assign", "set", "replace"), "none"),
+}
+"""What other libraries call a reduction, and its name in ONNX."""
+
+ELSEWHERE: dict[str, str] = {"mean": "scattergen.graph", "avg": "scattergen.graph", "average": "scattergen.graph"}
+"""Reductions that no operator has, and the module that has them."""
+
+
+def called_here(reduction: str, op: ops.Op, version: ops.Version) -> str:
+    """Return the end of a message: what a reduction that `op` does not have is called here, or where it is."""
+    word = reduction.lower()
+    if word in ELSEWHERE:
+        return f'; "{reduction}": see {ELSEWHERE[word]}'
+    name = SYNONYMS.get(word, word)
+    since = op.since(name)
+    if since is None:
+        return ""
+    late = "" if name in version.reductions else f", which comes with opset {since}"
+    return f'; "{reduction}" is called "{name}" here{late}'
+
+
 def near_names(text: str, parse: Callable[[str], object]) -> tuple[str, ...]:
     """Return texts that `parse` takes, the likeliest first: `text` with another word, or one more.
 
@@ -29,6 +55,11 @@ def near_names(text: str, parse: Callable[[str], object]) -> tuple[str, ...]:
     words = text.split("_")
     if len(text) > LONGEST or len(words) not in WORDS:
         return ()
+    if not ELSEWHERE.keys().isdisjoint(words):
+        return ()
+    renamed = "_".join(SYNONYMS.get(word, word) for word in words)
+    if renamed != text and _takes(parse, renamed):
+        return (renamed,)
     numbers = [f"r{rank}{letter}{number}" for rank in range(1, 7) for letter in "ak" for number in range(rank + 1)]
     words_of = [word for op in ops.OPS.values() for word in (*op.prefix.split("_"), *op.versions[-1].modes)]
     tags = (row.tag for row in (*dtypes.TENSORS, *dtypes.OPAQUE))

@@ -84,7 +84,11 @@ class OpSpec(Record):
     def _allowed_reductions(self) -> str:
         allowed = f"{', '.join(self.version.reductions)} for {self.op}-{self.opset}"
         since = self.op.since(self.reduction)
-        return f"{allowed} ({self.reduction} comes with opset {since})" if since else allowed
+        if since:
+            return f"{allowed} ({self.reduction} comes with opset {since})"
+        from .near import called_here
+
+        return allowed + called_here(self.reduction, self.op, self.version)
 
     def __str__(self) -> str:
         place = f"{self.op.place.letter}{self.place}"
