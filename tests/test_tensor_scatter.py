@@ -419,7 +419,7 @@ def test_a_compiled_spec(mode: str) -> None:
     assert [variant.spec.form.name for variant in kernel.variants] == [{"linear": "windows"}.get(mode, "rings")]
     with pytest.raises(ShapeError, match="past_cache has rank 3, must have 4"):
         kernel(cache[0], update[0])
-    with pytest.raises(DTypeError, match="past_cache is f64 and write_indices i64"):
+    with pytest.raises(DTypeError, match="past_cache is float64, this kernel takes float32"):
         kernel(cache.astype(float), update.astype(float))
 
 
