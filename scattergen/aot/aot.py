@@ -102,7 +102,7 @@ def _fill(
 
     # What the compilers leave behind must not stand in the folder.
     with tempfile.TemporaryDirectory(prefix="scattergen-") as scratch:
-        compiling = libraries.Compiling(plan, work, Path(scratch), Store.open(plan.settings).compiler_folder())
+        compiling = libraries.Compiling(plan, work, Path(scratch), Store.open(plan.settings).tool_folder("zig"))
         package = Package(
             name=plan.name,
             version=__version__,

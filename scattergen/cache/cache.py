@@ -1,9 +1,9 @@
-"""The store of built libraries: look up, build and publish. It knows neither specs nor compilers.
+"""The store of built libraries: look up, build and publish. It knows no specs, and of compilers how they fail.
 
 Layout, under a root that belongs to its user alone::
 
     v1/<name>-<request>-<compiler>/     kernel.c  kernel.so  meta.json, never changed after publication
-    compilers/                          what was learnt about compilers, and their own caches
+    compilers/                          what was learnt about compilers, and what tools keep: zig, jinja
     locks/00 … ff                       advice only
     tmp/                                builds in progress, the last failed ones, what was moved aside
 
@@ -200,12 +200,12 @@ class Store(Record):
         root = location.private() if self.mode == "read-only" else self.folder
         learnt.add(root, identity, {**self.facts(identity), **facts})
 
-    def compiler_folder(self) -> Path:
-        """Return a folder where compilers may keep caches of their own."""
+    def tool_folder(self, tool: str) -> Path:
+        """Return the path of a folder where a tool may keep what its later runs can use; `tool` names it."""
         root = location.private() if self.mode == "read-only" else self.folder
         from pathlib import Path
 
-        return Path(root, location.COMPILERS, "zig")
+        return Path(root, location.COMPILERS, tool)
 
     def _roots(self) -> list[str]:
         if self.mode == "off":

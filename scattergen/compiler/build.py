@@ -210,7 +210,7 @@ def _compile(
             flags,
             spec=name,
             timeout=chosen.compile_timeout,
-            scratch=store.compiler_folder(),
+            scratch=store.tool_folder("zig"),
         )
     except CompileError as error:
         raise error.but(variables=toolchain.set_by_user(chosen)) from None
@@ -234,7 +234,7 @@ def _learnt_under(compiler: Compiler, chosen: Settings) -> str:
 def _render(spec: KernelSpec) -> str:
     from ..render import render
 
-    kept = _store(settings(), os.getpid()).compiler_folder().with_name("jinja")
+    kept = _store(settings(), os.getpid()).tool_folder("jinja")
     try:
         kept.mkdir(0o700, exist_ok=True)
         return render(spec, kept)
