@@ -136,26 +136,42 @@ static inline void apply_slice(element *restrict out, const element *restrict up
 
 enum { AHEAD = 8 };
 
+/* List which of n slices reach into [first, end), without a branch for each: a thread cannot foresee which are its own.
+ * Return how many these are. */
+SCATTERGEN_ONCE static int64_t list_own(int32_t *restrict own, const int64_t *restrict offset, int64_t n,
+                                        int64_t length, int64_t first, int64_t end)
+{
+    int64_t m = 0;
+    for (int64_t i = 0; i < n; i++) {
+        own[m] = (int32_t)i;
+        m += (offset[i] + length > first) & (offset[i] < end);
+    }
+    return m;
+}
+
 /* Apply the part of every slice that lies in [first, end) of the output; nonzero when an index is out of bounds. */
 static int apply_range(element *out, const index_type *index, const element *update, int64_t first, int64_t end,
-                       const int64_t *layout)
+                       int alone, const int64_t *layout)
 {
     const int64_t count = layout[COUNT], length = layout[LENGTH], *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
     const int64_t bytes = length * (int64_t)sizeof(element);
-    int64_t offset[BLOCK + AHEAD]; /* the last ones are fetched ahead, never applied */
+    int64_t offset[BLOCK + AHEAD];
+    int32_t own[BLOCK + AHEAD]; /* the last ones are fetched ahead, never applied */
     memset(offset, 0, (size_t)(least(count, BLOCK) + AHEAD) * sizeof *offset);
+    memset(own, 0, (size_t)(least(count, BLOCK) + AHEAD) * sizeof *own);
     for (int64_t k = 0; k < count; k += BLOCK) {
         const int64_t n = least(count - k, BLOCK);
         if (offsets(offset, index + k * index_step, index_step, n, size, stride))
             return 1;
-        for (int64_t i = 0; i < n; i++) {
+        const int64_t m = alone ? n : list_own(own, offset, n, length, first, end);
+        for (int64_t j = 0; j < m; j++) {
+            const int64_t i = alone ? j : own[j], soon = alone ? j + AHEAD : own[j + AHEAD];
             const int64_t from = offset[i] < first ? first : offset[i];
             const int64_t to = least(offset[i] + length, end);
-            fetch(out + offset[i + AHEAD], bytes);
-            fetch(SCATTERGEN_AT(update, (k + i + AHEAD) * update_step), bytes);
-            if (from < to)
-                apply_slice(out + from, update + (k + i) * update_step + from - offset[i], to - from);
+            fetch(out + offset[soon], bytes);
+            fetch(SCATTERGEN_AT(update, (k + soon) * update_step), bytes);
+            apply_slice(out + from, update + (k + i) * update_step + from - offset[i], to - from);
         }
     }
     return 0;
@@ -180,7 +196,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
         if (base + out_outer > lowest && base <= beyond)
             bad |= apply_range((element *)out + base, (const index_type *)indices + outer * layout[INDEX_OUTER],
                                (const element *)updates + outer * layout[UPDATE_OUTER], lowest - base, beyond - base,
-                               layout);
+                               all == 1, layout);
     }
     return bad;
 }
