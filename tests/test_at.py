@@ -7,6 +7,7 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import layouts
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 import values
 from bits import difference, native
+from test_fallback import without_compiler
 
 import scattergen
 from scattergen import at
@@ -25,6 +27,63 @@ from scattergen.errors import DTypeError, IndexOutOfBounds, ScattergenError, Sha
 from scattergen.load import caller, loader
 
 CHANCE = np.random.default_rng(5)
+
+WITHOUT_COMPILER = """
+import warnings, numpy as np
+from scattergen import at
+from scattergen.operators import reference
+
+def refuse(*_): raise AssertionError("the reference was asked")
+reference.scatter_elements = reference.scatter_nd = refuse
+chance = np.random.default_rng(3)
+
+def same(name, a, indices, b):
+    want = a.copy()
+    if name == "assign":
+        want[indices] = b
+    else:
+        getattr(np, name).at(want, indices, b)
+    getattr(at, name)(a, indices, b)
+    assert a.tobytes() == want.tobytes(), name
+    text = at.explain(getattr(at, name), a, indices, b)
+    assert text == "NumPy: no kernel can be had: nobody has built it, and there is no C compiler", text
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    pairs = tuple(chance.integers(-9, 9, (2, 500)))
+    many = tuple(chance.integers(-9, 9, (2, 70_000)))  # in pieces
+    for name in ("add", "multiply", "maximum", "minimum", "assign"):
+        for dtype in ("f4", "f8", "f2", "i2", "u8", ">f4", "?"):
+            a, b = chance.random((9, 9)).astype(dtype), chance.random(500).astype(dtype)
+            same(name, a, pairs, b)
+            same(name, a, (slice(None), pairs[0]), b)
+            same(name, a.T[::2], pairs[1][::-1] // 2, np.asfortranarray(chance.random((500, 9)).astype(dtype)))
+        same(name, chance.random((9, 9)), many, chance.random(70_000))
+    a, along = chance.random((4, 5)), chance.integers(-5, 5, (4, 3))
+    for axis in (1, None):
+        where = along if axis == 1 else along.ravel()
+        want = a.copy()
+        np.put_along_axis(want, where, 2.0, axis)
+        at.put_along_axis(a, where, 2.0, axis)
+        assert a.tobytes() == want.tobytes()
+        assert at.explain(at.put_along_axis, a, where, 2.0, axis).startswith("NumPy: no kernel"), axis
+    last = np.zeros(1)
+    at.assign(last, np.zeros((2, 3), int)[:, ::-1], np.arange(6.0).reshape(2, 3)[::-1, ::-1])
+    assert last[0] == 0
+    before = a.copy()
+    for index, said in (([0, 4], "at.add, axis 0 of a: indices[1] is 4, allowed is in [-4, 3]"), ((0, [1, -6]), "-6")):
+        try:
+            at.add(a, index, 1)
+        except IndexError as error:
+            assert said in str(error), error
+        else:
+            raise AssertionError("nothing was raised")
+    assert a.tobytes() == before.tobytes()
+(told,) = caught
+assert "(scattergen.at by NumPy's own functions): no C compiler" in str(told.message) and told.filename == "<string>"
+"""
+"""Calls that no kernel can answer, for want of a compiler."""
+
 ALL = slice(None)
 
 
@@ -865,27 +924,16 @@ def test_nothing_of_it_is_imported_with_scattergen() -> None:
     assert answer.stdout.strip() == "False"
 
 
-def test_without_a_compiler_the_reference_answers(
-    use_environment: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
-    from scattergen.call import plan
-    from scattergen.load import supply
+def test_without_a_compiler_numpy_answers_after_the_same_checks(tmp_path: Path) -> None:
+    ended = without_compiler(tmp_path, "reference", WITHOUT_COMPILER)
+    assert ended.returncode == 0, ended.stderr
 
-    monkeypatch.setattr(supply, "_ready", {})
-    dispatch.forget()
-    use_environment(
-        SCATTERGEN_FALLBACK="reference",
-        SCATTERGEN_CC="/nowhere/cc",
-        SCATTERGEN_CACHE_DIR=str(tmp_path),
-        PATH="/nowhere",
-    )
-    monkeypatch.setattr(plan, "_warned", False)
-    a = np.zeros(3, np.float32)
-    with pytest.warns(RuntimeWarning, match="reference"):
-        at.add(a, np.array([1, 1]), 2.0)
-    at.add(a, np.array([1, 1]), 2.0)
-    assert a.tolist() == [0, 8, 0]
-    dispatch.forget()
+
+@pytest.mark.parametrize("call", ["at.add(a, i, 1.0)", "at.explain(at.add, a, i, 1.0)"])
+def test_without_a_compiler_a_setting_makes_it_an_error(call: str, tmp_path: Path) -> None:
+    code = f"import numpy as np; from scattergen import at; a, i = np.zeros(3), np.zeros(2, int); {call}"
+    ended = without_compiler(tmp_path, "error", code)
+    assert (ended.returncode, ended.stderr.count("CompilerNotFound:")) == (1, 1)
 
 
 def test_bfloat16_is_added_in_its_own_type() -> None:

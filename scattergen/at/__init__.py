@@ -22,8 +22,8 @@ Whatever kernels do not serve is done by NumPy's own function, on the same argum
 name each element once), a mask alone in an assignment, arrays of objects, strings, times, records or long doubles,
 subclasses of NumPy's array, views whose elements share memory, complex max and min, and updates of a type in which
 NumPy computes with other bits than the type of `a` would give (float64 values that no float32 is, added to float32;
-floats added to integers). So are calls that NumPy refuses, so that the error is its own. `explain` says who answers a
-call and why.
+floats added to integers). So are calls that NumPy refuses, so that the error is its own, and all calls whose kernel
+cannot be had, for want of a compiler. `explain` says who answers a call and why.
 
 An index out of bounds is an IndexError, and a failed call has written nothing, whoever answers it. There are two
 exceptions: where `np.errstate` or a filter makes an error of a floating-point warning, NumPy raises it when it has

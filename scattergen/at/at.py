@@ -12,7 +12,7 @@ from ..call.explained import Explanation, explain_arguments
 from ..errors import ScattergenError, ShapeError
 from ..operators.bounds import find_out_of_bounds
 from .casting import NUMPYS, for_assignment, for_ufunc
-from .inplace import Idiom, misfit, without_extra_dims
+from .inplace import NO_KERNEL, Idiom, misfit, without_extra_dims
 from .selection import NotCovered, as_read
 
 _CAST_FREELY = "biufc"
@@ -197,9 +197,10 @@ def explain(function: Callable[..., None], /, a: Any, indices: Any, b: Any, *axi
     if axis == (None,) and isinstance(a, np.ndarray):
         idiom, a, indices, axis = _flattened(a, indices)
     try:
-        return explain_arguments(idiom.arguments(a, indices, b, axis), None)
+        found = explain_arguments(idiom.arguments(a, indices, b, axis), None)
     except NotCovered as reason:
         return f"NumPy: {reason}"
+    return found if found.kernel else f"NumPy: {NO_KERNEL}"
 
 
 def _not_taken(function: object) -> str:

@@ -26,6 +26,7 @@ from .casting import Convert
 from .quick import UpdateAgain
 from .selection import NotCovered, Selection, as_read, select
 
+NO_KERNEL = "no kernel can be had: nobody has built it, and there is no C compiler"
 _SCALARS = (float, int, np.generic)
 _NUMERIC = ("bool", "unsigned", "signed", "float", "half", "complex")
 _SCATTER_ND, _SCATTER_ELEMENTS = OPS["scatter_nd"], OPS["scatter_elements"]
@@ -81,10 +82,10 @@ class Idiom:
                 selection, updates = _selected(self, a, indices, b)
                 if pieces.pay(selection, updates):
                     for piece, part in pieces.cut(selection, updates, self.name):
-                        dispatch.execute(_at_tuples(self, piece, part), None)
+                        dispatch.execute(_at_tuples(self, piece, part), None, stand_in=self.by_numpy)
                     return
                 arguments = _at_tuples(self, selection, updates)
-            dispatch.execute(arguments, None)
+            dispatch.execute(arguments, None, stand_in=self.by_numpy)
         except NotCovered as reason:
             log.debug("at.%s is NumPy's to answer: %s", self.name, reason)
             self.numpy(a, indices, b, *axis)
@@ -109,6 +110,22 @@ class Idiom:
             self.plans[key] = update
             if dispatch.era is not began:  # it may have the old number of threads
                 self.forget()
+
+    def by_numpy(self, arguments: Arguments) -> Array:
+        """Answer for a kernel that cannot be had, after its checks: NumPy takes C-ordered arrays in row-major order."""
+        a, indices, updates = arguments.data, arguments.indices, np.ascontiguousarray(arguments.updates)
+        place, along = arguments.spec.place, arguments.spec.op is _SCATTER_ELEMENTS
+        components = np.ascontiguousarray(indices[None] if along else np.moveaxis(indices, -1, 0))
+        sizes = a.shape[place : place + 1] if along else a.shape[:place]
+        # Whoever looks for the places of bad ones takes ten times as long.
+        if not all(bounds.are_within(one, size) for one, size in zip(components, sizes, strict=True)):
+            raise dispatch.out_of_bounds(arguments)
+        log.debug("at.%s is NumPy's to answer: %s", self.name, NO_KERNEL)
+        if along:
+            self.numpy(a, components[0], updates, place)
+        else:
+            self.numpy(a, tuple(components), updates)
+        return a
 
     def _guess(self, guess: tuple[Any, ...] | None, update: UpdateAgain) -> None:
         if guess is not None and loader.functions is not None:

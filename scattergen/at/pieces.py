@@ -30,7 +30,7 @@ def pay(selection: Selection, updates: Array) -> bool:
 def cut(selection: Selection, updates: Array, name: str) -> Iterator[tuple[Selection, Array]]:
     """Yield a call in pieces, in row-major order; raise `IndexOutOfBounds` before the first."""
     for component, size in zip(selection.components, selection.view.shape, strict=False):
-        if component.min() < -size or component.max() >= size:
+        if not bounds.are_within(component, size):
             error = bounds.find_out_of_bounds(component, (size,), name)
             raise error or IndexOutOfBounds(name, (), (), ())  # mended meanwhile
     batch = selection.batch

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -74,11 +75,17 @@ def run(
 
 
 def execute(
-    arguments: Arguments, threads: int | None, keep: Keep | None = None, *, same_indices: bool = False
+    arguments: Arguments,
+    threads: int | None,
+    keep: Keep | None = None,
+    *,
+    same_indices: bool = False,
+    stand_in: Callable[[Arguments], Array] | None = None,
 ) -> Array:
     """Run checked arguments; hand the call to `keep` where it serves all calls on arrays like these.
 
-    `same_indices` says that in all of them the indices have the values of these.
+    `same_indices` says that in all of them the indices have the values of these. `stand_in` answers where no kernel can
+    be had; else the reference does.
     """
     if arguments.foreign:
         from ..arguments import moving
@@ -94,7 +101,7 @@ def execute(
     kernel_copies = not in_place and same_memory_order(data, target, out)
     found = plan.plan(arguments, target, kernel_copies, threads, supply.counted(target, arguments.updates))
     if found.call is None:
-        return _by_reference(arguments)
+        return (stand_in or _by_reference)(arguments)
     call, indices = found.call, loader.address(arguments.indices)
     if not in_place and not kernel_copies:
         if target is out and not arguments.checked and call.check(indices) >= 0:

@@ -1,6 +1,6 @@
 """Signature → plan: kernel, layout and threads, found once and kept.
 
-Where there is no compiler the reference answers, or an error does (a setting).
+Where there is no compiler the reference answers (of `at` NumPy does), or an error does (a setting).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_PLANS = 4096
 
 
 class Plan(Record):
-    """What calls of one signature share; without `ready` the reference answers them."""
+    """What calls of one signature share; without `ready` no kernel answers them."""
 
     form: str
     """What the loops lower to; the kernel is one of that form's schedules."""
@@ -116,5 +116,5 @@ def fall_back(error: CompilerNotFound) -> None:
         raise error
     if not _warned:
         _warned = True
-        text = f"scattergen answers slowly, by its reference: {error}"
+        text = f"scattergen answers slowly, by its reference (scattergen.at by NumPy's own functions): {error}"
         warnings.warn(text, RuntimeWarning, stacklevel=prebuilt.outside_of_package())

@@ -34,6 +34,11 @@ def find_out_of_bounds(
     )
 
 
+def are_within(indices: np.ndarray[Any, Any], size: int) -> bool:
+    """Whether every value of `indices`, which are not empty, lies in a dim of `size`."""
+    return bool(indices.min() >= -size and indices.max() < size)
+
+
 def find_misplaced_windows(
     starts: np.ndarray[Any, Any], length: int, size: int, operator: str, argument: str
 ) -> IndexOutOfBounds | None:
