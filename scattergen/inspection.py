@@ -16,9 +16,9 @@ from .compiler import platforms, toolchain
 from .compiler.flags import flags_of_kernel
 from .errors import CacheError, CompilerNotFound, SpecError
 from .load import prebuilt
-from .lower.kernel import KernelSpec
+from .lower.kernel import KernelSpec, parse_either
 from .lower.lower import variants
-from .operators.spec import OpSpec, names_operator
+from .operators.spec import OpSpec
 
 if TYPE_CHECKING:
     from .cache.upkeep import Entry
@@ -29,7 +29,7 @@ def sources(spec: OpSpec | KernelSpec | str) -> dict[str, str]:
     from .render import render
 
     if isinstance(spec, str):
-        spec = OpSpec.parse(spec) if names_operator(spec) else KernelSpec.parse(spec)
+        spec = parse_either(spec)
     if not isinstance(spec, OpSpec | KernelSpec):
         raise SpecError("spec", spec, "an OpSpec, a KernelSpec, or the text of one")
     kernels = variants(spec) if isinstance(spec, OpSpec) else (spec,)

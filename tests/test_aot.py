@@ -374,7 +374,24 @@ def test_lists_may_be_toml(tmp_path: Path) -> None:
         ({"operator": "scatter_add", "dtype": "f32", "rank": 1, "axis": 0}, "operator='scatter_add'"),
         ({"operator": "scatter_nd", "dtype": "f32", "rank": 1}, "k is missing, which ScatterND needs"),
         ({"operator": "scatter_nd", "dtype": "f32", "k": 1}, "rank is missing"),
-        ({"operator": "scatter_nd", "dtype": "f33", "rank": 1, "k": 1}, "dtype='f33'"),
+        ({"operator": "scatter_nd", "dtype": "f33", "rank": 1, "k": 1}, "dtype='f33': did you mean 'f32'? Allowed is"),
+        (
+            {"operator": "*", "dtype": "float32", "rank": 1, "k": "*", "axis": "*"},
+            "dtype='float32': did you mean 'f32'?",
+        ),
+        ({"operator": "*", "dtype": ["f32", "?"], "rank": 1}, "dtype='?': allowed is one of bool, u8"),
+        (
+            {"operator": "scatter_nd", "dtype": "f32", "index": "int64", "rank": 1, "k": "*"},
+            "index='int64': did you mean 'i64'",
+        ),
+        (
+            {"operator": "scatter_nd", "dtype": "f32", "rank": 1, "k": "*", "reduction": "sum"},
+            "reduction='sum': allowed is",
+        ),
+        (
+            {"operator": "tensor_scatter", "dtype": "*", "rank": 2, "axis": 1, "mode": "ring"},
+            "mode='ring': allowed is one of linear, circular",
+        ),
         ({"operator": "scatter_nd", "dtype": "f32", "rank": 1, "k": 1, "reduce": "add"}, "'reduce' means nothing here"),
         ({"operator": "scatter_nd", "dtype": "*", "rank": 1, "k": 2}, "nothing that it says is valid together"),
         (

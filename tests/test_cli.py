@@ -98,6 +98,15 @@ def test_build_says_what_it_made(tmp_path: Path) -> None:
     assert all((tmp_path / "one" / name).stat().st_size == size for name, size in answer["bytes"].items())
 
 
+def test_build_says_all_that_may_be_asked_for(tmp_path: Path) -> None:
+    done = scattergen("build", "foo", "-o", tmp_path / "kernels")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "scattergen: SpecError: spec='foo': allowed is an operator's spec (scatter_elements_f32_i64_r3a1_add),"
+        " a kernel's (rows_f32_i64_add), `standard`, a list (.toml, .json) or a model (.onnx)\n"
+    )
+
+
 def test_build_reads_what_is_asked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(aot, "gather")
     assert cli.main(["build", "rows_w32_i64_none", "-o", str(tmp_path / "kernels")]) == 0

@@ -6,6 +6,7 @@ import pickle
 import re
 from collections.abc import Iterator
 from itertools import pairwise, product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import scattergen
 from scattergen.errors import SpecError
 from scattergen.lower.forms import FORMS, OPERATIONS, REDUCING
-from scattergen.lower.kernel import KernelSpec
+from scattergen.lower.kernel import KernelSpec, parse_either
 from scattergen.operators import dtypes
 from scattergen.operators.dtypes import DTYPES, ELEMENTS, INDEX_TYPES, OPAQUE, TENSORS, DType
 from scattergen.operators.near import ELSEWHERE, SYNONYMS
@@ -369,3 +370,29 @@ def test_elements_are_the_types_that_tensors_have() -> None:
     assert (*ELEMENTS, DTYPES["str"]) == TENSORS
     for row in DTYPES.values():
         assert not row.onnx or row.numpy.itemsize == row.size
+
+
+def test_the_guide_has_the_short_name_of_every_type_and_its_specs_are_some() -> None:
+    guide = (Path(__file__).parents[1] / "docs" / "guide.md").read_text(encoding="utf-8")
+    names = guide.partition("\n## Names\n")[2].partition("\n## ")[0]
+    table = names.partition("| NumPy | short |")[2].partition("\n\n")[0]
+    found = dict(re.findall(r"`(\w+)` \| `(\w+)`", table))
+    assert found == {row.numpy_name: row.tag for row in DTYPES.values() if row.numpy_name and row.kind != "string"}
+    specs = names.split("```")[1].split()
+    assert len(specs) == 4 and [str(OpSpec.parse(text)) for text in specs] == specs
+    kernels = re.findall(r"`(\w+_\w+_i64_\w+)`", names)
+    assert len(kernels) == 2 and [str(KernelSpec.parse(text)) for text in kernels] == kernels
+
+
+@pytest.mark.parametrize("text", ["scatter_nd_f32_i64_r1k1_add", "wide_rows_f16_i64_add"])
+def test_a_text_is_the_spec_of_an_operator_or_of_a_kernel(text: str) -> None:
+    assert str(parse_either(text)) == text
+
+
+def test_a_text_that_is_neither_says_what_it_may_be() -> None:
+    with pytest.raises(SpecError, match=r"spec='foo': allowed is an operator's spec \(.*\) or a kernel's \("):
+        parse_either("foo")
+    with pytest.raises(SpecError, match=r"a kernel's \(rows_f32_i64_add\), one thing or another"):
+        parse_either("foo", "one thing", "another")
+    with pytest.raises(SpecError, match="kernel='rows_f32': allowed is <rows"):
+        parse_either("rows_f32")

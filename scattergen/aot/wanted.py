@@ -22,11 +22,11 @@ from typing import Any
 
 from ..errors import AheadOfTimeError, SpecError
 from ..lower import standard
-from ..lower.kernel import KernelSpec
+from ..lower.kernel import KernelSpec, parse_either
 from ..lower.lower import variants
 from ..operators import dtypes
-from ..operators.ops import OPS, Op
-from ..operators.spec import MAX_RANK, OpSpec, names_operator
+from ..operators.ops import OPS, REDUCTIONS, Op
+from ..operators.spec import MAX_RANK, OpSpec
 
 STANDARD = "standard"
 """The word for the standard set."""
@@ -37,6 +37,17 @@ _NUMBERS = ("rank", "axis", "k", "opset")
 _ONE_BY_ONE = ("rank", "opset")
 """Fields of which nobody can ask for every value."""
 _ENDINGS = (".toml", ".json", ".onnx")
+_NO_SPECS = (f"`{STANDARD}`", "a list (.toml, .json)", "a model (.onnx)")
+"""What may be asked for beside specs, in words."""
+
+_TEXTS: dict[str, tuple[str, ...]] = {
+    "operator": tuple(OPS),
+    "dtype": tuple(row.tag for row in (*dtypes.TENSORS, *dtypes.OPAQUE)),
+    "index": tuple(row.tag for row in dtypes.INDEX_TYPES),
+    "reduction": REDUCTIONS,
+    "mode": tuple({mode: None for op in OPS.values() for version in op.versions for mode in version.modes}),
+}
+"""The fields that are texts, and the values of each that some operator has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +83,7 @@ def gather(items: Iterable[OpSpec | KernelSpec | str | Path]) -> Wanted:
         elif item == STANDARD:
             found += [*map(OpSpec.parse, standard.SPECS), *map(KernelSpec.parse, standard.HELPING)]
         else:
-            found.append(_of_text(item))
+            found.append(parse_either(item, *_NO_SPECS))
         specs |= {str(spec): spec for spec in found if isinstance(spec, OpSpec)}
         kernels |= {str(spec): spec for spec in found if isinstance(spec, KernelSpec)}
     needing = {spec: variants(spec) for spec in specs.values()}
@@ -87,10 +98,6 @@ def gather(items: Iterable[OpSpec | KernelSpec | str | Path]) -> Wanted:
         files=tuple(files),
         left_out=tuple(left_out),
     )
-
-
-def _of_text(text: str) -> OpSpec | KernelSpec:
-    return OpSpec.parse(text) if names_operator(text) else KernelSpec.parse(text)
 
 
 def _of_file(path: Path) -> tuple[list[OpSpec | KernelSpec], list[str]]:
@@ -149,7 +156,7 @@ def _of_table(table: Mapping[str, Any], path: Path) -> list[OpSpec | KernelSpec]
     found: list[OpSpec | KernelSpec] = []
     try:
         place = "specs"
-        found += [_of_text(text) for text in table.get("specs", [])]
+        found += [parse_either(text) for text in table.get("specs", [])]
         for number, row in enumerate(table.get("kernels", [])):
             place = f"kernels[{number}]"
             found += _product(row)
@@ -169,8 +176,6 @@ def _product(row: Mapping[str, Any]) -> list[OpSpec]:
             raise AheadOfTimeError(f"{name} is missing")
     found = []
     for operator in _values(row["operator"], tuple(OPS)):
-        if operator not in OPS:
-            raise SpecError("operator", operator, f"one of {', '.join(OPS)}")
         found += _of_operator(OPS[operator], row)
     if not found:
         raise AheadOfTimeError("nothing that it says is valid together")
@@ -178,12 +183,20 @@ def _product(row: Mapping[str, Any]) -> list[OpSpec]:
 
 
 def _check_value(name: str, value: Any) -> None:
-    """Raise `AheadOfTimeError` for a value of another type than a field's; which texts it may be is asked later."""
+    """Raise `AheadOfTimeError` for a value that a field has nowhere; what goes together is asked later."""
     kind, words = (int, "a whole number") if name in _NUMBERS else (str, "a text")
     # True is an int to isinstance.
     if not all(type(one) is kind for one in _values(value)) and not (value == "*" and name not in _ONE_BY_ONE):
         every = "" if name in _ONE_BY_ONE else ', or "*"'
         raise AheadOfTimeError(f"{name} is {value!r}: allowed is {words}, or a list of such{every}")
+    allowed = _TEXTS.get(name, ())
+    for one in _values(value, allowed) if allowed else ():
+        if one not in allowed:
+            from ..operators.near import near_value
+
+            near = near_value(one, allowed)
+            meant = f"did you mean {near!r}? Allowed" if near else "allowed"
+            raise AheadOfTimeError(f"{name}={one!r}: {meant} is one of {', '.join(filter(None, allowed))}")
     if name == "rank":
         for rank in _values(value):
             if not 1 <= rank <= MAX_RANK:

@@ -18,7 +18,10 @@ from ..bench import bench
 from ..errors import CompileError, ScattergenError
 from . import answers, completion, terminal
 
-_SPEC = "text of an operator's spec (scatter_elements_f32_i64_r3a1_add) or of a kernel's (rows_f32_i64_add)"
+_SPEC = (
+    "text of an operator's spec (scatter_elements_f32_i64_r3a1_add) or of a kernel's (rows_f32_i64_add); Names in"
+    " docs/guide.md has the parts"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

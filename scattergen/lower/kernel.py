@@ -13,7 +13,7 @@ from ..common.record import Record
 from ..errors import SpecError
 from ..operators import dtypes
 from ..operators.dtypes import DType
-from ..operators.spec import MAX_RANK, NUMBER
+from ..operators.spec import MAX_RANK, NUMBER, OpSpec, names_operator
 from .forms import FORMS, OPERATIONS, Form, Operation
 from .layout import LAYOUTS, Layout
 
@@ -116,3 +116,14 @@ class KernelSpec(Record):
             depth=int(match["depth"] or 1),
             operation=match["operation"],
         )
+
+
+def parse_either(text: str, *others: str) -> OpSpec | KernelSpec:
+    """Return the operator's or the kernel's spec that `text` names; `others` are what else it might have been."""
+    if names_operator(text):
+        return OpSpec.parse(text)
+    if text.startswith(tuple(f"{name}_" for name in FORMS)):
+        return KernelSpec.parse(text)
+    specs = ("an operator's spec (scatter_elements_f32_i64_r3a1_add)", "a kernel's (rows_f32_i64_add)")
+    *several, last = *specs, *others
+    raise SpecError("spec", text, f"{', '.join(several)} or {last}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..errors import SpecError
 from . import dtypes, ops
@@ -67,6 +67,12 @@ def near_names(text: str, parse: Callable[[str], object]) -> tuple[str, ...]:
     places = [(at, end) for at in range(len(words) + 1) for end in (at, at + 1)]
     candidates = {"_".join((*words[:at], word, *words[end:])) for at, end in places for word in vocabulary}
     return most_like(text, [one for one in sorted(candidates) if _takes(parse, one)])
+
+
+def near_value(text: str, allowed: Sequence[str]) -> str:
+    """Return the one of `allowed` that a wrong text is like, or that is short for it as a type; "" for none."""
+    short = {name: row.tag for row in dtypes.DTYPES.values() for name in (row.onnx, row.numpy_name)}.get(text, "")
+    return short if short in allowed else "".join(most_like(text, [*allowed])[:1])
 
 
 def most_like(text: str, names: list[str]) -> tuple[str, ...]:
