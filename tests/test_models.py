@@ -15,7 +15,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import scattergen.onnx
-from scattergen.errors import DTypeError, ShapeError, SpecError
+from scattergen.errors import DTypeError, IndexOutOfBounds, ModelError, ShapeError, SpecError
 from scattergen.lower import lower
 from scattergen.onnx import load_arrays, nodes, run
 
@@ -252,6 +252,35 @@ def test_names_that_the_model_does_not_have_are_refused() -> None:
         run(model([scatter()]), {"z": np.zeros((4, 3), np.float32)})
     with pytest.raises(ShapeError, match="no output z"):
         run(model([scatter()]), {"x": np.zeros((4, 3), np.float32)}, {"z": np.zeros(1)})
+
+
+def test_arrays_without_a_prefix_are_told_their_names(tmp_path: Path) -> None:
+    np.savez(tmp_path / "file.npz", **{"x": np.zeros(3), "in/y": np.zeros(3)})
+    with pytest.raises(ModelError, match=r"file\.npz has x: name it in/x \(expected outputs: out/<output>\)"):
+        load_arrays(tmp_path / "file.npz")
+    np.savez(tmp_path / "file.npz", x=np.zeros(3), y=np.zeros(3))
+    with pytest.raises(ModelError, match="has x, y: name them in/x, in/y "):
+        load_arrays(tmp_path / "file.npz")
+
+
+def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"none\.onnx cannot be read: No such file or directory$"):
+        nodes(tmp_path / "none.onnx")
+    with pytest.raises(ModelError, match=r"none\.npz cannot be read: No such file or directory$"):
+        load_arrays(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("name", ["put", ""])
+def test_an_error_of_an_operator_names_the_node(name: str) -> None:
+    made = model([scatter(name=name)])
+    data, node = np.zeros((4, 3), np.float32), name or "ScatterElements"
+    made.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.array([[3, -4, 9]]), "ids"))
+    said = rf"^ScatterElements \(node '{node}'\): indices\[0, 2\] is 9, allowed is in \[-4, 3\]$"
+    with pytest.raises(IndexOutOfBounds, match=said) as caught:
+        run(made, {"x": data})
+    assert caught.value.values == (9,)
+    with pytest.raises(DTypeError, match=rf"updates is float32, data is float64.* \(node '{node}'\)$"):
+        run(made, {"x": data.astype(np.float64)})
 
 
 def demo(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -36,13 +36,13 @@ class NodeInScope:
 def load(model: Model) -> onnx.ModelProto:
     """Return a copy of `model` (a proto, a path or serialised bytes) in the one form.
 
-    Raises `ModelError` for what is no model or not a whole one, and OSError for a file that cannot be opened.
+    Raises `ModelError` for what is no model or not a whole one, and for a file that cannot be opened.
     """
     name = "the model" if isinstance(model, bytes | onnx.ModelProto) else fspath(model)
     try:
         proto = _read(model)
-    except OSError:
-        raise
+    except OSError as error:
+        raise ModelError(f"{name} cannot be read: {error.strerror or error}") from error
     except Exception as error:  # the readers of the formats of models have classes of their own
         raise ModelError(f"{name} cannot be read as an ONNX model: {error}") from error
     if not proto.HasField("graph"):

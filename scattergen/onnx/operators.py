@@ -15,7 +15,7 @@ from onnx.reference.op_run import OpRun
 import scattergen
 
 from ..call.calls import arguments_of
-from ..errors import ModelError
+from ..errors import DTypeError, IndexOutOfBounds, ModelError, ScattergenError, ShapeError
 from ..operators.spec import OpSpec
 from .graph import OPERATORS, Model, load
 from .repairs import REPAIRS
@@ -92,6 +92,16 @@ def evaluator_of(proto: onnx.ModelProto, new_ops: Sequence[type[OpRun]]) -> Refe
         raise ModelError(f"ONNX's evaluator does not take the model: {error}") from error
 
 
+def _of_node(name: str, error: ScattergenError) -> ScattergenError:
+    """Return an error that names the node whose call raised it, if that has a name."""
+    if not name:
+        return error
+    if isinstance(error, IndexOutOfBounds):
+        operator, *rest = error.args
+        return IndexOutOfBounds(f"{operator} (node {name!r})", *rest)
+    return type(error)(f"{error} (node {name!r})")
+
+
 def _operator(name: str, around: Around | None) -> type[OpRun]:
     def run(self: OpRun, *inputs: Any, **attributes: Any) -> tuple[NDArray[Any]]:
         call = Call(
@@ -100,6 +110,9 @@ def _operator(name: str, around: Around | None) -> type[OpRun]:
             attributes=attributes,
             opset=self.run_params["opsets"][""],
         )
-        return (call() if around is None else around(call),)
+        try:
+            return (call() if around is None else around(call),)
+        except (IndexOutOfBounds, ShapeError, DTypeError) as error:
+            raise _of_node(call.node.name, error) from None
 
     return type(name, (OpRun,), {"op_domain": "", "_run": run, "__doc__": f"ONNX {name}, by scattergen."})

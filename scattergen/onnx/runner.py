@@ -66,14 +66,20 @@ def run(
 def load_arrays(path: str | PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]] | None]:
     """Return inputs and expected outputs from an ``.npz`` of arrays named ``in/<name>`` and ``out/<name>``.
 
-    The second is None where the file holds no outputs. Raises `ModelError` for a file of another kind.
+    The second is None where the file holds no outputs. Raises `ModelError` for a file that cannot be opened, one of
+    another kind, and arrays of other names.
     """
     try:
         arrays = _arrays(path)
-    except OSError:
-        raise
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror or error}") from error
     except Exception as error:  # of NumPy, of its reader of ZIP files, or of what they read with
         raise ModelError(f"{path} cannot be read as an .npz of plain arrays, which numpy.savez writes") from error
+    others = [name for name in arrays if not name.startswith(("in/", "out/"))]
+    if others:
+        right = ", ".join(f"in/{name}" for name in others)
+        them = "it" if len(others) == 1 else "them"
+        raise ModelError(f"{path} has {', '.join(others)}: name {them} {right} (expected outputs: out/<output>)")
     inputs, outputs = (
         {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
         for prefix in ("in/", "out/")
