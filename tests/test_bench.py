@@ -290,6 +290,25 @@ def test_shapes_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert "give the shapes" in capsys.readouterr().err
 
 
+def test_the_shapes_of_tensor_scatter_are_those_that_were_given(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--data", "2x1x8x4", "--indices", "2x1x3x4", "--rounds", "1"]
+    assert main(["bench", "tensor_scatter_f32_i64_r4a2_linear", *given]) == 0
+    header, row, legend = capsys.readouterr().out.splitlines()
+    assert "2x1x8x4 2x1x3x4 (update)" in row
+    assert "GB/s" in header and legend.startswith("GB/s: bytes that every implementation has to read and write")
+
+
+@pytest.mark.parametrize(
+    ("number", "decimals", "text"),
+    [
+        *((12.345, 1, "12.3"), (1.26, 1, "1.3"), (0.96, 1, "0.96"), (0.0312, 1, "0.031")),
+        *((4.217, 2, "4.22"), (0.0005, 2, "0.00050"), (0.0, 2, "0.00")),
+    ],
+)
+def test_small_numbers_keep_two_digits(number: float, decimals: int, text: str) -> None:
+    assert bench.short(number, decimals) == text
+
+
 def test_a_models_scatter_nodes(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("onnx", reason="models are read with the onnx package")
     models = ROOT / "tests" / "models"

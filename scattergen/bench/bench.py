@@ -6,6 +6,7 @@ compares with more libraries, each in a process of its own.
 
 from __future__ import annotations
 
+import math
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -37,6 +38,7 @@ class Measured:
 
     name: str
     shapes: str
+    """Of data and indices; of TensorScatter those of data and update."""
     kernel: str
     threads: int
     seconds: float
@@ -74,7 +76,7 @@ def measure(work: Workload, rounds: int = 9) -> Measured:
     seconds = statistics.median(times[ours])
     return Measured(
         name=work.name,
-        shapes=" ".join("x".join(map(str, array.shape)) for array in (work.data, work.indices)),
+        shapes=_shapes(work),
         kernel=found.kernel or "the reference",
         threads=found.threads,
         seconds=seconds,
@@ -83,6 +85,11 @@ def measure(work: Workload, rounds: int = 9) -> Measured:
         gigabytes_a_second=work.traffic / seconds / 1e9,
         equal=equal,
     )
+
+
+def _shapes(work: Workload) -> str:
+    second, what = (work.updates, " (update)") if work.spec.op.addressing == "window" else (work.indices, "")
+    return " ".join("x".join(map(str, array.shape)) for array in (work.data, second)) + what
 
 
 def _equal(result: Array, wanted: Array) -> bool:
@@ -124,16 +131,25 @@ def of_model(model: str, arrays: str | None = None) -> list[Workload]:
 _COLUMNS = ("workload", "data indices", "kernel", "threads", "µs", "NumPy µs", "NumPy / ours", "GB/s", "equal")
 
 
+_LEGEND = "GB/s: bytes that every implementation has to read and write, by the time taken; equal: to NumPy's result"
+
+
 def table(rows: Iterable[Measured]) -> str:
-    """Return the measurements as text for people, columns aligned."""
+    """Return the measurements as text for people, columns aligned, and what the columns are."""
     cells: list[tuple[str, ...]] = [_COLUMNS]
     for row in rows:
         numbers = (row.seconds * 1e6, row.numpy_seconds * 1e6)
         cells.append(
             (row.name, row.shapes, row.kernel, str(row.threads), *(f"{number:,.1f}" for number in numbers),
-             f"{row.numpy_seconds / row.seconds:.1f}", f"{row.gigabytes_a_second:.2f}", "yes" if row.equal else "NO")
+             short(row.numpy_seconds / row.seconds, 1), short(row.gigabytes_a_second, 2), "yes" if row.equal else "NO")
         )  # fmt: skip
-    return "\n".join(align(cells, left=3))
+    return "\n".join((*align(cells, left=3), _LEGEND))
+
+
+def short(number: float, decimals: int) -> str:
+    """Return a number above 0 with so many decimals, or with more where these would be less than two digits of it."""
+    places = max(decimals, 1 - math.floor(math.log10(number))) if number > 0 else decimals
+    return f"{number:.{places}f}"
 
 
 def align(rows: Sequence[Sequence[str]], left: int) -> list[str]:
