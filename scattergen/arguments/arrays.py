@@ -97,7 +97,7 @@ def prepare(
     data = as_data(data, op)
     if indices is None and op.optional_indices:
         indices = np.zeros(data.shape[:1], np.int64)
-    indices = as_indices(indices, op)
+    indices = as_indices(indices, op.inputs.indices, op)
     updates = like_data(updates, names.updates, data, op, copies)
     place = shapes.fit(op, axis, data, indices, updates)
     spec = spec_of(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset, mode)
@@ -148,13 +148,13 @@ def element_of(op: Op, dtype: np.dtype[Any], reduction: str) -> DType:
     return foreign.row(dtype, reduction, str(op))
 
 
-def as_array(value: Any, name: str, op: Op) -> Array:
+def as_array(value: Any, name: str, who: Op | str) -> Array:
     """Return `value` as an array of the same memory where that can be, or raise `DTypeError`."""
     if type(value) is np.ndarray:
         return value
     from . import holders
 
-    return holders.as_array(value, name, str(op))
+    return holders.as_array(value, name, str(who))
 
 
 def as_data(value: Any, op: Op) -> Array:
@@ -164,13 +164,13 @@ def as_data(value: Any, op: Op) -> Array:
     return _as_elements(value, op.inputs.data, op)
 
 
-def _as_elements(value: Any, name: str, op: Op) -> Array:
+def _as_elements(value: Any, name: str, who: Op | str) -> Array:
     """Return what `as_array` does, but for an object that NumPy would take for an element."""
     if type(value) is np.ndarray:
         return value
     from . import holders
 
-    return holders.as_elements(value, name, str(op))
+    return holders.as_elements(value, name, str(who))
 
 
 def _has_no_type(value: Any) -> bool:
@@ -181,18 +181,17 @@ def _has_no_type(value: Any) -> bool:
     return not holders.has_type(value)
 
 
-def as_indices(value: Any, op: Op) -> Array:
-    """Return `value` as an array of int32 or int64, or raise `DTypeError`."""
-    name = op.inputs.indices
+def as_indices(value: Any, name: str, who: Op | str) -> Array:
+    """Return `value` as an array of int32 or int64, or raise a `DTypeError` that names `who` and the argument."""
     if value is None:
-        raise DTypeError(f"{op}: {name} is None, allowed is an array of int32 or int64")
-    array, plain = _as_elements(value, name, op), _has_no_type(value)
+        raise DTypeError(f"{who}: {name} is None, allowed is an array of int32 or int64")
+    array, plain = _as_elements(value, name, who), _has_no_type(value)
     if plain and (array.size == 0 or array.dtype.kind == "i"):
         array = array.astype(np.int64, copy=False)
     if array.dtype.kind != "i" or array.dtype.itemsize not in (4, 8):
         from .advice import to_indices
 
-        raise DTypeError(f"{op}: {name} is {array.dtype}, allowed is int32 or int64{to_indices(array, name, plain)}")
+        raise DTypeError(f"{who}: {name} is {array.dtype}, allowed is int32 or int64{to_indices(array, name, plain)}")
     return array
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import DuplicateTargets, ShapeError, SpecError
-from ..operators import bounds
-from ..operators.ops import OPS
+from ..operators import bounds, shapes
+from ..operators.ops import OPS, Op
 from . import arrays, memory, targets
 from .arrays import Arguments, Array
 
@@ -37,12 +36,12 @@ def find_bad(indices: Any, shape: Sequence[int], axis: int | None = None, *, lim
 
     """
     op = OPS["scatter_nd" if axis is None else "scatter_elements"]
-    array = arrays.as_indices(indices, op)
-    flat = np.array(bounds.positions(array, addressed(array, shape, axis), limit), np.int64)
+    array = arrays.as_indices(indices, op.inputs.indices, op)
+    flat = np.array(bounds.positions(array, addressed(array, shape, axis, op), limit), np.int64)
     return np.stack(np.unravel_index(flat, array.shape), axis=-1) if array.ndim else flat.reshape(len(flat), 0)
 
 
-def addressed(indices: Array, shape: Sequence[int], axis: int | None) -> tuple[int, ...]:
+def addressed(indices: Array, shape: Sequence[int], axis: int | None, op: Op) -> tuple[int, ...]:
     """Return the sizes of the dims that `indices` address in data of `shape`; raise `ShapeError` where there are none.
 
     With an axis its size, without one the first sizes of `shape`, as many as the last dim of `indices` is long.
@@ -51,16 +50,10 @@ def addressed(indices: Array, shape: Sequence[int], axis: int | None) -> tuple[i
         depth = indices.shape[-1] if indices.ndim else len(shape) + 1
         if depth > len(shape):
             raise ShapeError(
-                f"indices has shape {indices.shape}, allowed is a last dim of 0 to {len(shape)} components"
+                f"{op}: indices has shape {indices.shape}, allowed is a last dim of 0 to {len(shape)} components"
             )
         return tuple(map(int, shape[:depth]))
-    try:
-        place = operator.index(axis)
-    except TypeError:
-        raise ShapeError(f"axis is {axis!r}, must be a whole number") from None
-    if not -len(shape) <= place < len(shape):
-        raise ShapeError(f"axis is {axis}, allowed is {-len(shape)} to {len(shape) - 1} for rank {len(shape)}")
-    return (int(shape[place]),)
+    return (int(shape[shapes.dim_of(axis, len(shape), "axis", op)]),)
 
 
 def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:
@@ -76,7 +69,7 @@ def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:
     spec, shape = arguments.spec, arguments.data.shape
     indices = memory.compact(arguments.indices, np.dtype(np.int64))
     axis = spec.place if spec.op.addressing == "axis" else None
-    sizes = addressed(indices, shape, axis)
+    sizes = addressed(indices, shape, axis, spec.op)
     bad = bounds.find_out_of_bounds(indices, sizes, str(spec.op))
     if bad is not None:
         raise bad

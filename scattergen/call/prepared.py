@@ -184,13 +184,13 @@ def prepare(
 
     """
     op = OPS["scatter_nd" if axis is None else "scatter_elements"]
-    given = arrays.as_indices(indices, op)
+    given = arrays.as_indices(indices, op.inputs.indices, op)
     try:
         shape = tuple(map(operator.index, data_shape))
     except TypeError:
         raise ShapeError(f"{op}: data_shape is {data_shape!r}, allowed is a tuple of whole numbers") from None
     _refuse_misfits(op, opset, axis, reduction, given, shape)
-    sizes = addressed(given, shape, axis)
+    sizes = addressed(given, shape, axis, op)
     kept = _private(given, None if axis is None else axis % len(shape))
     bad = bounds.find_out_of_bounds(kept, sizes, str(op))
     if bad is not None:

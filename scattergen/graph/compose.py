@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from ..arguments import arrays, memory
-from ..arguments.arrays import Array
+from ..arguments.arrays import Array, as_indices
 from ..call import accumulated, direct, dispatch
 from ..common.record import Record
 from ..errors import DTypeError, ShapeError, SpecError
 from ..operators import dtypes
 from ..operators.dtypes import DType
+from ..operators.shapes import dim_of
 from . import steps
-from .targets import Rows, as_index, as_numbers, checked_dim, expanded, number_of_targets, rows
+from .targets import Rows, as_numbers, expanded, number_of_targets, rows
 
 _STEP = {"sum": "add", "mul": "mul", "mean": "add", "max": "max", "min": "min"}
 """What each reduction does with a row."""
@@ -65,10 +66,10 @@ def reduced(
 def reduced_into(data: Any, dim: Any, index: Any, src: Any, name: str, include_self: bool, out: Any, how: How) -> Array:
     """Return `data` with `src` reduced into it, as torch's ``scatter_reduce`` does."""
     who = "scatter_reduce"
-    data, src, index = as_numbers(who, data, "data"), as_numbers(who, src, "src"), as_index(who, index)
+    data, src, index = as_numbers(who, data, "data"), as_numbers(who, src, "src"), as_indices(index, "index", who)
     if data.ndim == 0 or data.ndim != src.ndim:
         raise ShapeError(f"{who}: data has rank {data.ndim}, src {src.ndim}: allowed is one common rank, 1 or more")
-    place = checked_dim(who, dim, data.ndim)
+    place = dim_of(dim, data.ndim, "dim", who)
     fitted = index if index.ndim == data.ndim else expanded(who, index, src, place)
     for at, (extent, most, size) in enumerate(zip(fitted.shape, src.shape, data.shape, strict=True)):
         limit = most if at == place else min(most, size)

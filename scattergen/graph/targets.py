@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..arguments import holders
-from ..arguments.arrays import Array
+from ..arguments.arrays import Array, as_indices
 from ..arguments.memory import share_memory, unrepeated
 from ..common.record import Record
 from ..errors import DTypeError, IndexOutOfBounds, ShapeError
 from ..operators import dtypes
+from ..operators.shapes import dim_of
 
 
 class Rows(Record):
@@ -44,10 +45,10 @@ class Rows(Record):
 
 def rows(who: str, src: Any, index: Any, dim: Any) -> Rows:
     """Return checked arguments; raise `DTypeError` or `ShapeError`."""
-    src, index = as_numbers(who, src, "src"), as_index(who, index)
+    src, index = as_numbers(who, src, "src"), as_indices(index, "index", who)
     if src.ndim == 0:
         raise ShapeError(f"{who}: src has rank 0, allowed is 1 or more")
-    place = checked_dim(who, dim, src.ndim)
+    place = dim_of(dim, src.ndim, "dim", who)
     return Rows(who, src, expanded(who, index, src, place), place, index)
 
 
@@ -57,27 +58,6 @@ def as_numbers(who: str, value: Any, name: str) -> Array:
     if dtypes.is_foreign(array.dtype):
         raise DTypeError(f"{who}: {name} is {array.dtype}, allowed are numbers and bool")
     return array
-
-
-def as_index(who: str, index: Any) -> Array:
-    """Return `index` as an array of int32 or int64, or raise `DTypeError`."""
-    array = holders.as_array(index, "index", who)
-    if not holders.has_type(index) and (array.size == 0 or array.dtype.kind == "i"):
-        return array.astype(np.int64, copy=False)
-    if array.dtype.kind != "i" or array.dtype.itemsize not in (4, 8):
-        raise DTypeError(f"{who}: index is {array.dtype}, allowed is int32 or int64: use index.astype('int64')")
-    return array
-
-
-def checked_dim(who: str, dim: Any, rank: int) -> int:
-    """Return `dim`, not negative; raise `ShapeError`."""
-    try:
-        place = operator.index(dim)
-    except TypeError:
-        raise ShapeError(f"{who}: dim is {dim!r}, must be a whole number") from None
-    if not -rank <= place < rank:
-        raise ShapeError(f"{who}: dim is {place}, allowed is {-rank} to {rank - 1} for rank {rank}")
-    return place % rank
 
 
 def expanded(who: str, index: Array, src: Array, dim: int) -> Array:

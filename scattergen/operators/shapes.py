@@ -26,8 +26,19 @@ def fit(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> int:
     return _RULES[op.addressing](op, axis, data, indices, updates)
 
 
+def dim_of(value: Any, rank: int, name: str, who: Op | str) -> int:
+    """Return the dim that the argument `name` of `who` names, not negative; raise `ShapeError` where it names none."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ShapeError(f"{who}: {name} is {value!r}, must be a whole number") from None
+    if not -rank <= number < rank:
+        raise ShapeError(f"{who}: {name} is {number}, allowed is {-rank} to {rank - 1} for rank {rank}")
+    return number % rank
+
+
 def _along_axis(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> int:
-    rank, along = data.ndim, _axis(op, axis, data.ndim)
+    rank, along = data.ndim, dim_of(axis, data.ndim, "axis", op)
     if indices.ndim != rank or updates.ndim != rank:
         wanted = indices.shape if indices.ndim == rank else None
         raise ShapeError(
@@ -79,7 +90,7 @@ def _windows(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> 
         raise ShapeError(f"{op}: {cache} has rank {rank}, allowed is 2 or more: a batch and an axis to write along")
     if updates.ndim != rank:
         raise ShapeError(f"{op}: {update} has rank {updates.ndim}, must have that of {cache}, {rank}")
-    along = _axis(op, axis, rank)
+    along = dim_of(axis, rank, "axis", op)
     if along == 0:
         raise ShapeError(f"{op}: axis is {axis}, which is the batch; allowed is 1 to {rank - 1}, or {1 - rank} to -1")
     for dim, (size, extent) in enumerate(zip(data.shape, updates.shape, strict=True)):
@@ -91,16 +102,6 @@ def _windows(op: Op, axis: Any, data: Array, indices: Array, updates: Array) -> 
             f"{op}: {start} has shape {indices.shape}, must have {data.shape[:1]}: an index for each entry of the batch"
         )
     return along
-
-
-def _axis(op: Op, axis: Any, rank: int) -> int:
-    try:
-        number = operator.index(axis)
-    except TypeError:
-        raise ShapeError(f"{op}: axis is {axis!r}, must be a whole number") from None
-    if not -rank <= number < rank:
-        raise ShapeError(f"{op}: axis is {number}, allowed is {-rank} to {rank - 1} for rank {rank}")
-    return number % rank
 
 
 _RULES: dict[str, Callable[[Op, Any, Array, Array, Array], int]] = {
