@@ -227,7 +227,7 @@ def test_a_warning_would_be_an_error(compiler: Compiler, flags: tuple[str, ...],
 HEADER_USE = """
 #include "scattergen.h"
 #include "scattergen.h"
-static_assert(SCATTERGEN_ABI == 2, "what the header says");
+static_assert(SCATTERGEN_ABI == @ABI@, "what the loader takes");
 int64_t call(void *out)
 {
     const struct scattergen_kernel *kernel = scattergen_kernel_count ? scattergen_kernels[0] : &scattergen_kernel;
@@ -241,7 +241,7 @@ int64_t call(void *out)
 def test_the_header_is_cpp(command: str, standard: str, tmp_path: Path) -> None:
     if shutil.which(command) is None:
         pytest.skip(f"{command} is not on PATH")
-    (tmp_path / "user.cpp").write_text(HEADER_USE)
+    (tmp_path / "user.cpp").write_text(HEADER_USE.replace("@ABI@", str(loader.ABI)))
     words = [command, f"-std={standard}", "-fsyntax-only", *STRICT, "-I", paths.templates(), tmp_path / "user.cpp"]
     answer = subprocess.run(words, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr

@@ -113,7 +113,9 @@ def test_no_two_threads_of_a_kernel_race(
     folder, library = tmp_path_factory.mktemp("races"), archer()
     options = {"OMP_TOOL_LIBRARIES": library, "TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}
     if not library or trial(folder, ("clang", *RACES), WORKS, **options) != 0:
-        pytest.skip("needs clang with -fsanitize=thread, OpenMP and libarcher (Debian: clang, libomp-dev)")
+        pytest.skip(
+            "needs clang with its sanitizers, OpenMP and libarcher (Debian: clang, libomp-dev, libclang-rt-*-dev)"
+        )
     assert trial(folder, ("clang", *RACES), RACES_ITSELF, **options) not in (0, None), "the sanitizer sees nothing"
     # one kind of each form: how threads share does not depend on the element, but for halves in a wide copy
     some = {(wanted.kernel.form.name, wanted.kernel.works_in_floats): wanted for wanted in calls}
