@@ -69,15 +69,20 @@ def tile(choice: Choice) -> tuple[int, int]:
         ("rows", (4, 100_000), (4, 100_000), 1, "f16", "add", True),  # a row of floats leaves the cache
         ("lanes", (100, 100), (100, 100), 0, "f32", "add", True),  # the output is near
         ("tiles", (1024, 1024), (1024, 1024), 0, "f32", "add", True),
-        ("lanes", (1024, 1024), (256, 1024), 0, "f32", "add", True),  # too few updates for copies of all
+        ("tiles", (1024, 1024), (256, 1024), 0, "f32", "add", True),
+        ("lanes", (1024, 1024), (255, 1024), 0, "f32", "add", True),  # too few updates for copies of all
         ("lanes", (8192, 128), (8192, 128), 0, "f32", "add", True),  # narrow rows
         ("tiles", (4096, 1024), (512, 1024), 0, "f32", "none", True),
         ("lanes", (4096, 1024), (256, 1024), 0, "f32", "none", True),
         ("lanes", (4096, 1024), (512, 1024), 0, "f32", "none", False),  # in place nothing else would be copied
+        ("tiles", (4096, 1024), (1024, 1024), 0, "f32", "none", False),
         ("tiles", (16384, 512), (16384, 512), 0, "f32", "add", True),
         ("lanes", (32768, 512), (32768, 512), 0, "f32", "add", True),  # a tile is as far away as the output
         ("lanes", (10000, 500), (10000, 500), 0, "f32", "add", True),  # the same, for rows that are no whole lines
         ("tiles", (8, 128, 4096), (8, 64, 4096), 1, "f32", "max", True),
+        ("tiles", (8, 128, 4096), (8, 16, 4096), 1, "f32", "max", True),  # all of the output is far away
+        ("tiles", (8, 128, 4096), (8, 32, 4096), 1, "f32", "max", False),
+        ("lanes", (8, 128, 4096), (8, 31, 4096), 1, "f32", "max", False),
         ("elements", (1 << 16,), (1 << 20,), 0, "f32", "add", True),
         ("buckets", (1 << 22,), (1 << 20,), 0, "f32", "add", True),
         ("elements", (1 << 22,), (100,), 0, "f32", "add", True),

@@ -33,14 +33,11 @@ WIDEST_PIECE = 1024
 LEAST_TILED_COLUMNS = 64
 """Tiles pay where the array has at least so many columns."""
 
-NEAR_TILES_PAY = 2
+NEAR_TILES_PAY = 4
 """Tiles pay where a column has at least axis / NEAR_TILES_PAY updates: each tile copies all rows of the axis twice."""
 
 FAR_TILES_PAY = 8
-"""The same for an output that is far away (`FAR`), where tiles save more."""
-
-TILES_IN_PLACE = 4
-"""Tiles need so many times as many updates where the kernel copies no `data` to the output: they alone copy it then."""
+"""The same for an output that is far away as a whole (`FAR`), to which `data` is copied: tiles save more there."""
 
 FAR = 8
 """What is larger than so many second-level caches is far away: such an output is worth tiles, such a tile is not."""
@@ -182,8 +179,8 @@ def _tiles_pay(work: Work, machine: Machine, threads: int, width: int) -> bool:
     output = axis.size * axis.stride * size
     spills, is_far = output > machine.l2, output > FAR * machine.l2
     wide = columns >= LEAST_TILED_COLUMNS and (is_far or columns * size > WIDEST_PIECE)
-    enough = axis.size * (1 if work.fresh else TILES_IN_PLACE)
-    needed = work.loops.tuples.extent * (FAR_TILES_PAY if is_far else NEAR_TILES_PAY) >= enough
+    saves_more = work.fresh and work.loops.total * size > FAR * machine.l2
+    needed = work.loops.tuples.extent * (FAR_TILES_PAY if saves_more else NEAR_TILES_PAY) >= axis.size
     apart = 1 if axis.stride % work.line == 0 else 2  # rows that are no whole lines cost more to copy
     room = min(FAR * machine.l2 // apart, min(SCRATCH, machine.l3 // 2) // threads)
     return spills and wide and needed and width * work.column <= room
