@@ -23,7 +23,7 @@ from ..operators import bounds
 from ..operators.ops import OPS, Op
 from . import dispatch, fast
 
-_MOST_NARROW = 2**31
+_MOST_NARROW = 2**31 - 1
 """The sizes whose indices all fit int32."""
 
 _MOST_KEPT = 64
@@ -221,16 +221,18 @@ def _private(indices: Array, axis: int | None) -> Array:
     lean = copy
     for dim in range(copy.ndim - 1, -1, -1):
         if dim != axis and lean.shape[dim] > 1:
-            first = lean[(slice(None),) * dim + (slice(0, 1),)]
-            if lean.strides[dim] == 0 or (lean == first).all():
+            first, second = (lean[(slice(None),) * dim + (slice(at, at + 1),)] for at in (0, 1))
+            # most indices differ at once: then the rest need not be compared
+            if lean.strides[dim] == 0 or ((second == first).all() and (lean == first).all()):
                 lean = first
-    return np.broadcast_to(np.array(lean, order="C"), copy.shape)
+    return np.broadcast_to(np.ascontiguousarray(lean), copy.shape)
 
 
 def _lean(indices: Array, sizes: tuple[int, ...]) -> Array:
     """Return checked indices, none of them negative, in the least type that holds them."""
     narrow = all(size <= _MOST_NARROW for size in sizes)
-    once = memory.unrepeated(indices)
-    size = np.array(sizes, np.int64) if len(sizes) != 1 else np.int64(sizes[0])
-    wrapped = np.where(once < 0, once + size, once).astype(np.int32 if narrow else np.int64)
+    wrapped: Array = memory.unrepeated(indices).astype(np.int32 if narrow else np.int64)
+    negative = wrapped < 0
+    if negative.any():
+        np.add(wrapped, np.array(sizes, wrapped.dtype), out=wrapped, where=negative)
     return _unwritable(wrapped, indices.shape)

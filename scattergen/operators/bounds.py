@@ -56,14 +56,22 @@ def find_misplaced_windows(
 
 def positions(indices: np.ndarray[Any, Any], sizes: Sequence[int], limit: int | None = None) -> list[int]:
     """Return the flat positions, in row-major order, of the first ``limit`` values out of bounds; all without one."""
+    if _all_within(indices, sizes):
+        return []
     size_of = np.array(sizes, np.int64)
     found: list[int] = []
     start = 0
     flags = ["external_loop", "buffered", "zerosize_ok"]
     for values in np.nditer(indices, flags, order="C", buffersize=_CHUNK):  # type: ignore[call-overload]
-        size = size_of[np.arange(start, start + values.size) % size_of.size]
+        size = np.resize(np.roll(size_of, -start), values.size)
         found += (start + np.flatnonzero((values < -size) | (values >= size))).tolist()
         if limit is not None and len(found) >= limit:
             break
         start += values.size
     return found[:limit]
+
+
+def _all_within(indices: np.ndarray[Any, Any], sizes: Sequence[int]) -> bool:
+    """Whether no value is out of bounds, which extremes of each component tell sooner than the search does."""
+    components = [indices] if len(sizes) == 1 else [indices[..., place] for place in range(len(sizes))]
+    return indices.size == 0 or all(map(are_within, components, sizes))
