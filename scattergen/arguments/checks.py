@@ -88,6 +88,10 @@ def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:
 def _first_pair(targets: Array, cells: int) -> tuple[int, int] | None:
     """Return the first position whose target comes again, and where it does so first; None where none does."""
     if cells <= _MOST_CELLS_A_TARGET * targets.size:
+        named = np.zeros(cells, np.bool_)
+        named[targets] = True
+        if np.count_nonzero(named) == targets.size:
+            return None
         order = np.arange(targets.size)
         winner = np.empty(cells, np.int64)
         winner[targets] = order
