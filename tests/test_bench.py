@@ -23,7 +23,7 @@ from scattergen.operators import reference
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "tools"))
 
-from bench_lib import chart, compare, numba_loop, oracle, record, report, sweep_cases, workloads  # noqa: E402
+from bench_lib import chart, compare, markdown, numba_loop, oracle, record, report, sweep_cases, workloads  # noqa: E402
 
 
 def by_reference(work: workload.Workload) -> workload.Array:
@@ -177,6 +177,40 @@ def test_a_wrong_peer_is_no_peer(run: record.Record) -> None:
     run["workloads"]["big-c"]["results"]["scattergen"]["verdict"] = "WRONG bits"
     assert report.wrong(run) == ["big-c"]
     assert report.figures(run)[2].ahead is None
+
+
+def test_the_markdown_of_a_run(run: record.Record) -> None:
+    run["workloads"]["big-b"]["results"]["scattergen:1"] = result(40)
+    lines = markdown.tables(run).splitlines()
+    assert lines[3] == "| big-b | 10.0 | torch | 2.00 | 1.25 | 40.0 | - | - |"
+    assert lines[-2:] == [
+        "| as it is: two threads, a fresh output, memory kept | 1.00 | 1 of 2 |",
+        "| one thread, the peers as they are | 0.50 | 0 of 1 |",
+    ]
+    run["workloads"]["big-b"]["results"]["scattergen"]["verdict"] = "WRONG bits"
+    assert markdown.ahead(run, "scattergen") == pytest.approx([0.5])
+
+
+def test_docs_have_the_numbers_of_the_record() -> None:
+    made = record.read(ROOT / "docs" / "records" / "workloads.json")
+    page, readme = (
+        " ".join((ROOT / name).read_text(encoding="utf-8").split()) for name in ("docs/benchmarks.md", "README.md")
+    )
+    for table in markdown.tables(made).split("\n\n"):
+        assert " ".join(table.split()) in page
+    assert f"revision {made['revision']}" in page and f"{made['versions']['torch']}" in page
+    every = report.figures(made)
+    copies = report.mean(found.over_limit for found in every if not found.call_bound)
+    for contestant, wording in (
+        ("scattergen", "scattergen is {:.2f} times as fast as the best correct peer"),
+        ("scattergen-fresh", "{:.2f} times as fast ({} of 14) with `SCATTERGEN_KEEP_MEMORY=0`"),
+        ("scattergen-out", "{:.2f} times ({} of 14) with `out=`"),
+        ("scattergen:1", "{:.2f} times ({} of 14) on one thread"),
+    ):
+        ratios = markdown.ahead(made, contestant)
+        assert wording.format(report.mean(ratios), sum(ratio >= 1 for ratio in ratios)) in readme
+    for text in (page, readme):
+        assert f"takes {copies:.2f} times as long as " in text
 
 
 def test_the_chart_is_xml_with_a_bar_for_each_workload(run: record.Record) -> None:

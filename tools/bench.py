@@ -5,6 +5,7 @@
     python tools/bench.py sweep --sample 300                  every dtype, reduction and operator: is there a cliff?
     python tools/bench.py compare old.json new.json           exit code 1 where something has become slower
     python tools/bench.py show run.json --chart run.svg       the table and the chart of a record
+    python tools/bench.py show run.json --markdown            the tables of docs/benchmarks.md
 
 See docs/benchmarks.md. Exit code: 0, or 1 where a result of scattergen's is wrong, or 2 for a usage error.
 """
@@ -18,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench_lib import chart, compare, contest, peers, record, report, sweep, workloads
+from bench_lib import chart, compare, contest, markdown, peers, record, report, sweep, workloads
 
 from scattergen.cli.terminal import Progress
 
@@ -67,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = actions.add_parser("show", help="the table, and the chart, of a record")
     parser.set_defaults(action=_show)
     parser.add_argument("record", type=Path)
+    parser.add_argument("--markdown", action="store_true", help="of a run, by its medians, as docs have it")
     _shown(parser)
     return whole
 
@@ -122,6 +124,8 @@ def _show(chosen: argparse.Namespace) -> int:
     found = record.read(chosen.record)
     if found["kind"] == "sweep":
         print(sweep.table(found))
+    elif chosen.markdown:
+        print(markdown.tables(found))
     else:
         _print(found, chosen.chart, chosen.by)
     return 0
