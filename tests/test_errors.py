@@ -193,6 +193,14 @@ CUBE, SLICES = np.zeros((2, 5, 4), np.float32), np.ones((2, 3, 4), np.float32)
         (lambda: elements(TABLE, [0, 2], ROWS), "for whole rows: scatter_nd(data, indices[:, None], updates)"),
         (lambda: nd(TABLE, [0, 2], ROWS), "for whole rows: scatter_nd(data, indices[:, None], updates)"),
         (
+            lambda: elements(TABLE, [0, 2], ROWS, reduction="add"),
+            "for whole rows: scatter_nd(data, indices[:, None], updates, reduction='add')",
+        ),
+        (
+            lambda: elements(TABLE, [0, 2], COLUMNS, axis=1, reduction="max"),
+            "np.broadcast_to(indices, updates.shape), updates, axis=1, reduction='max')",
+        ),
+        (
             lambda: nd(TABLE, [0, 2, 1], np.ones((3, 4), np.float32)),
             "for whole rows: scatter_nd(data, indices[:, None], updates)",
         ),

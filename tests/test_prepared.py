@@ -288,6 +288,16 @@ def test_indices_that_only_begin_alike_are_all_kept() -> None:
     assert scattergen.prepare(indices[:, :2], (8, 4), 0).indices.strides[1] == 0
 
 
+def test_components_that_repeat_have_sizes_of_their_own() -> None:
+    indices = np.broadcast_to(np.array([[-1], [0]]), (2, 2))  # one value for both components of a tuple
+    plan = scattergen.prepare(indices, (5, 7))
+    assert plan.indices.tolist() == [[4, 6], [0, 0]]
+    data = np.zeros((5, 7), np.float32)
+    np.testing.assert_array_equal(
+        plan(data, np.float32([1, 2])), scattergen.scatter_nd(data, indices, np.float32([1, 2]))
+    )
+
+
 def test_a_bound_call_stays_where_its_arrays_are() -> None:
     bound = scattergen.bind(scattergen.scatter_elements, *inputs("f32"), 0)
     for leave in (pickle.dumps, copy.copy, copy.deepcopy):

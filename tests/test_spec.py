@@ -274,7 +274,8 @@ def test_a_text_that_is_nearly_a_spec_is_told_which(text: str, near: str | None)
 @pytest.mark.parametrize("word", [*SYNONYMS, *ELSEWHERE, "SUM", "Max"])
 def test_a_reduction_by_another_name_is_told_the_one_here(word: str) -> None:
     name = SYNONYMS.get(word.lower(), word.lower())
-    said = f'; "{word}": see scattergen.graph' if word in ELSEWHERE else f'; "{word}" is called "{name}" here'
+    other = f'; did you mean "{name}"?' if word == "Max" else f'; "{word}" is called "{name}" here'
+    said = f'; "{word}": see scattergen.graph' if word in ELSEWHERE else other
     for op in ("scatter_elements", "scatter_nd"):
         with pytest.raises(SpecError) as caught:
             op_spec(op=OPS[op], reduction=word)

@@ -99,7 +99,7 @@ def prepare(
         indices = np.zeros(data.shape[:1], np.int64)
     indices = as_indices(indices, op.inputs.indices, op)
     updates = like_data(updates, names.updates, data, op, copies)
-    place = shapes.fit(op, axis, data, indices, updates)
+    place = shapes.fit(op, axis, data, indices, updates, reduction)
     spec = spec_of(op, data.dtype, indices.dtype, data.ndim, place, reduction, opset, mode)
     if out is not None:
         out = check_out(str(op), out, data, copies, names.data)

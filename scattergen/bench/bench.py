@@ -128,10 +128,12 @@ def of_model(model: str, arrays: str | None = None) -> list[Workload]:
     return list(seen.values())
 
 
-_COLUMNS = ("workload", "data indices", "kernel", "threads", "µs", "NumPy µs", "NumPy / ours", "GB/s", "equal")
+_COLUMNS = ("workload", "shapes", "kernel", "threads", "µs", "NumPy µs", "NumPy / ours", "GB/s", "equal")
 
-
-_LEGEND = "GB/s: bytes that every implementation has to read and write, by the time taken; equal: to NumPy's result"
+_LEGEND = (
+    "shapes: of data and of indices, or update; GB/s: bytes that every implementation has to read and write, by the"
+    " time taken; equal: to NumPy's result"
+)
 
 
 def table(rows: Iterable[Measured]) -> str:
@@ -147,7 +149,7 @@ def table(rows: Iterable[Measured]) -> str:
 
 
 def short(number: float, decimals: int) -> str:
-    """Return a number above 0 with so many decimals, or with more where these would be less than two digits of it."""
+    """Return a number, not negative, with so many decimals, or with more where these would show less than two of it."""
     places = max(decimals, 1 - math.floor(math.log10(number))) if number > 0 else decimals
     return f"{number:.{places}f}"
 

@@ -24,7 +24,7 @@ from ..operators.ops import OPS, Op
 from . import dispatch, fast
 
 _MOST_NARROW = 2**31 - 1
-"""The sizes whose indices all fit int32."""
+"""The largest size that is an int32 itself: it is added to negative indices in their own type."""
 
 _MOST_KEPT = 64
 """Kinds of arrays that a `Prepared` knows; when there are more, all are forgotten and made again as they come."""
@@ -231,7 +231,10 @@ def _private(indices: Array, axis: int | None) -> Array:
 def _lean(indices: Array, sizes: tuple[int, ...]) -> Array:
     """Return checked indices, none of them negative, in the least type that holds them."""
     narrow = all(size <= _MOST_NARROW for size in sizes)
-    wrapped: Array = memory.unrepeated(indices).astype(np.int32 if narrow else np.int64)
+    once = memory.unrepeated(indices)
+    if len(sizes) > 1:  # components that are alike have sizes of their own
+        once = np.broadcast_to(once, (*once.shape[:-1], len(sizes)))
+    wrapped: Array = once.astype(np.int32 if narrow else np.int64, order="C")
     negative = wrapped < 0
     if negative.any():
         np.add(wrapped, np.array(sizes, wrapped.dtype), out=wrapped, where=negative)

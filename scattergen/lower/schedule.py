@@ -155,7 +155,7 @@ def _lanes(work: Work, machine: Machine) -> Choice:
     widest = min(BLOCK, inner if outer >= threads else _round_up(-(-inner // threads), work.line))
     width = _tile_width(work, machine, widest)
     if _tiles_pay(work, machine, threads, width):
-        streamed = machine.streams(loops.total * work.element.size)
+        streamed = machine.streams(loops.total * work.element.size) and not work.widens
         return _choice("tiles", threads, values, WIDTH=width, STREAMED=streamed)
     return _choice("lanes", threads, values, WIDTH=widest)
 
@@ -172,15 +172,15 @@ def _tiles_pay(work: Work, machine: Machine, threads: int, width: int) -> bool:
 
     Without tiles `data` is copied first and its elements are met again, at random, when the updates are
     applied; a tile of a few columns stays near in between. It copies all rows of the axis twice, so that
-    enough of them must be needed: more where the output is near as it is. Narrow rows of such an output
-    are better walked whole.
+    enough of them must be needed: fewer where all of a large output is copied from `data` anyway. Narrow rows of
+    an output that is near are better walked whole.
     """
     columns, size, axis = work.loops.inner.extent, work.element.size, work.loops.components[0]
     output = axis.size * axis.stride * size
-    spills, is_far = output > machine.l2, output > FAR * machine.l2
-    wide = columns >= LEAST_TILED_COLUMNS and (is_far or columns * size > WIDEST_PIECE)
-    saves_more = work.fresh and work.loops.total * size > FAR * machine.l2
-    needed = work.loops.tuples.extent * (FAR_TILES_PAY if saves_more else NEAR_TILES_PAY) >= axis.size
+    spills, step_is_far = output > machine.l2, output > FAR * machine.l2
+    wide = columns >= LEAST_TILED_COLUMNS and (step_is_far or columns * size > WIDEST_PIECE)
+    copies_far = work.fresh and work.loops.total * size > FAR * machine.l2
+    needed = work.loops.tuples.extent * (FAR_TILES_PAY if copies_far else NEAR_TILES_PAY) >= axis.size
     apart = 1 if axis.stride % work.line == 0 else 2  # rows that are no whole lines cost more to copy
     room = min(FAR * machine.l2 // apart, min(SCRATCH, machine.l3 // 2) // threads)
     return spills and wide and needed and width * work.column <= room

@@ -44,7 +44,7 @@ def called_here(reduction: str, op: ops.Op, version: ops.Version) -> str:
     if since is None:
         return ""
     late = "" if name in version.reductions else f", which comes with opset {since}"
-    return f'; "{reduction}" is called "{name}" here{late}'
+    return f'; did you mean "{name}"{late}?' if name == word else f'; "{reduction}" is called "{name}" here{late}'
 
 
 def near_names(text: str, parse: Callable[[str], object]) -> tuple[str, ...]:
