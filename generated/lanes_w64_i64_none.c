@@ -134,17 +134,26 @@ static inline const index_type *row_of(const void *indices, int64_t row, const i
     return (const index_type *)indices + outer * layout[INDEX_OUTER] + k * layout[INDEX_STEP];
 }
 
+/* How many rows of the indices follow each other without a gap. */
+static inline int64_t rows_that_touch(const int64_t *layout)
+{
+    const int64_t count = layout[COUNT], inner = layout[INNER], outers = layout[OUTER];
+    if (count > 1 && layout[INDEX_STEP] != inner)
+        return 1;
+    return outers > 1 && layout[INDEX_OUTER] != count * inner ? count : outers * count;
+}
+
 /* Return the least position in [from, to) that is out of bounds, or -1. */
 SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *layout, int64_t from, int64_t to)
 {
-    const int64_t inner = layout[INNER], size = layout[SIZE];
+    const int64_t size = layout[SIZE], rows = rows_that_touch(layout), run = rows * layout[INNER];
     int64_t offset[BLOCK], column[BLOCK];
-    memset(column, 0, (size_t)least(inner, BLOCK) * sizeof *column);
+    memset(column, 0, (size_t)least(run, BLOCK) * sizeof *column);
     int64_t most = BLOCK;
     while (from < to) {
-        const int64_t row = from / inner, k = from % inner;
-        const int64_t n = least(least(to - from, inner - k), most);
-        if (!tile_offsets(offset, column, row_of(indices, row, layout) + k, n, size, 0))
+        const int64_t row = from / run, k = from % run;
+        const int64_t n = least(least(to - from, run - k), most);
+        if (!tile_offsets(offset, column, row_of(indices, row * rows, layout) + k, n, size, 0))
             from += n;
         else if (n > 1)
             most = n / 2;

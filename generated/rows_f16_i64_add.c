@@ -139,12 +139,13 @@ SCATTERGEN_ONCE static int wrap(int64_t *restrict offset, const index_type *rest
 SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *layout, int64_t from, int64_t to)
 {
     const int64_t count = layout[COUNT], size = layout[SIZE], index_row = layout[INDEX_ROW];
+    const int64_t run = index_row == count ? layout[ROWS] * count : count; /* rows that touch are looked at together */
     const index_type *index = indices;
     int64_t offset[BLOCK];
     int64_t most = BLOCK;
     while (from < to) {
-        const int64_t row = from / count, k = from % count;
-        const int64_t n = least(least(to - from, count - k), most);
+        const int64_t row = from / run, k = from % run;
+        const int64_t n = least(least(to - from, run - k), most);
         if (!wrap(offset, index + row * index_row + k, n, size))
             from += n;
         else if (n > 1)

@@ -316,6 +316,14 @@ def test_a_sweep_of_one_case(tmp_path: Path) -> None:
     assert "_u32_i64_" in found["kernel"] and found["bytes"] == found["sibling_bytes"]
 
 
+def test_a_sweep_in_place(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.json"
+    done = tool("sweep", "--only", "/columns-random/none/u8", "--rounds", "1", "--in-place", "--json", str(path))
+    assert done.returncode in (0, 1), done.stderr
+    made = record.read(path)
+    assert made["in_place"] and "_w8_i64_none" in made["cases"]["scatter_elements/columns-random/none/u8"]["kernel"]
+
+
 def test_shapes_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["scatter_elements_f32_i64_r2a0_add", "--data", "30x4", "--indices", "50x4", "--rounds", "1"]
     assert main(["bench", *arguments]) == 0

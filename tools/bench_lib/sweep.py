@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import sys
 from collections.abc import Callable, Iterable
 from itertools import groupby
@@ -42,10 +43,11 @@ _PER_ELEMENT = 1.1
 """A case that takes at most this times as long as its sibling moves fewer bytes in the same number of steps."""
 
 
-def measure(item: Item, work: Workload, sibling: Workload, rounds: int) -> dict[str, Any]:
-    """Return the seconds and bytes of a case and of its sibling."""
-    found = explain(work.function, work.data, work.indices, work.updates, **work.attributes)
-    pair = (work.ours(), sibling.ours())
+def measure(item: Item, work: Workload, sibling: Workload, rounds: int, in_place: bool = False) -> dict[str, Any]:
+    """Return the seconds and bytes of a case and of its sibling; bytes are those of a fresh output either way."""
+    pair = tuple(_in_place(one) if in_place else one.ours() for one in (work, sibling))
+    outputs = {"out": work.data} if in_place else {}
+    found = explain(work.function, work.data, work.indices, work.updates, **work.attributes, **outputs)
     for function in pair:
         function()
     turns: tuple[list[float], list[float]] = ([], [])
@@ -72,6 +74,12 @@ def measure(item: Item, work: Workload, sibling: Workload, rounds: int) -> dict[
     }
 
 
+def _in_place(work: Workload) -> Callable[[], Any]:
+    """Return the call on a copy of the data that changes it in place, anew at every call."""
+    given = functools.partial(work.function, data := work.data.copy(), work.indices, work.updates)
+    return functools.partial(given, **work.attributes, out=data)
+
+
 def _turn(function: Callable[[], Any]) -> float:
     """Return the least seconds of a call in one turn."""
     once = timed(function, 1)
@@ -81,7 +89,7 @@ def _turn(function: Callable[[], Any]) -> float:
     return min(timed(function, together) for _ in range(max(1, times)))
 
 
-def run(made: Record, chosen: list[Item], rounds: int, check: bool) -> list[str]:
+def run(made: Record, chosen: list[Item], rounds: int, check: bool, in_place: bool) -> list[str]:
     """Measure the items into the record; return those whose result has not the bits of the loop, if asked."""
     cases: dict[str, dict[str, Any]] = {}
     wrong, done, progress = [], 0, Progress()
@@ -91,7 +99,7 @@ def run(made: Record, chosen: list[Item], rounds: int, check: bool) -> list[str]
         for item in several:
             work = dataclasses.replace(plain, spec=item.spec)
             sibling = dataclasses.replace(sibling_plain, spec=item.sibling.spec)
-            cases[str(item)] = measure(item, work, sibling, rounds)
+            cases[str(item)] = measure(item, work, sibling, rounds, in_place)
             if check and not (dtype in ("c64", "c128") and item.reduction == "mul"):
                 verdict = oracle.verdict(work, work.ours()(), by_bits=True)
                 wrong += [f"{item}: {verdict}"] if verdict else []
@@ -182,7 +190,8 @@ def command(chosen: argparse.Namespace) -> int:
     scattergen.set_num_threads(chosen.threads)
     made = record.start("sweep", chosen.rounds, chosen.threads)
     made["index"] = chosen.index
-    wrong = run(made, picked, max(1, chosen.rounds), chosen.check)
+    made["in_place"] = chosen.in_place
+    wrong = run(made, picked, max(1, chosen.rounds), chosen.check, chosen.in_place)
     if chosen.json:
         record.write(made, chosen.json)
     print(table(made, chosen.worst))
@@ -199,3 +208,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--index", default="i64", choices=("i32", "i64"))
     parser.add_argument("--worst", type=int, default=30, metavar="N", help="how many to print (%(default)s)")
     parser.add_argument("--check", action="store_true", help="compare the bits of each result as well")
+    parser.add_argument("--in-place", action="store_true", help="with out=data, whose values change from call to call")
