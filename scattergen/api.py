@@ -42,6 +42,7 @@ def scatter_elements(
         opset: the ONNX opset whose rules hold.
         out: array of the shape and type of `data` for the result; may be `data` itself. A failed
             call leaves it untouched: every index is checked before the first write, which costs time.
+            Nothing else may write to it meanwhile, not even to elements that no index names.
         threads: most threads of this call; the result does not depend on it.
         duplicates: allow, or refuse: no two updates may have one target.
         unique: a promise that no two updates have one target. Where it is wrong, any of them may win.
@@ -95,6 +96,7 @@ def scatter_nd(
         opset: the ONNX opset whose rules hold.
         out: array of the shape and type of `data` for the result; may be `data` itself. A failed
             call leaves it untouched: every index is checked before the first write, which costs time.
+            Nothing else may write to it meanwhile, not even to elements that no index names.
         threads: most threads of this call; the result does not depend on it.
         duplicates: allow, or refuse: no two updates may have one target.
         unique: a promise that no two updates have one target. Where it is wrong, any of them may win.
