@@ -298,6 +298,12 @@ def test_components_that_repeat_have_sizes_of_their_own() -> None:
     )
 
 
+@pytest.mark.parametrize("shape", [(2**63,), (2**100,), (2**40, 2**40), (1,) * 65])
+def test_shapes_that_no_array_has_are_told_so(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ShapeError, match="NumPy has no such arrays"):
+        scattergen.prepare([[0]], shape)
+
+
 def test_a_bound_call_stays_where_its_arrays_are() -> None:
     bound = scattergen.bind(scattergen.scatter_elements, *inputs("f32"), 0)
     for leave in (pickle.dumps, copy.copy, copy.deepcopy):

@@ -208,9 +208,11 @@ def _refuse_misfits(
     updates = (
         indices.shape if axis is not None or not indices.ndim else (*indices.shape[:-1], *shape[indices.shape[-1] :])
     )
-    arrays.prepare(
-        op, opset, axis, reduction, np.broadcast_to(byte, shape), indices, np.broadcast_to(byte, updates), None
-    )
+    try:
+        data, written = np.broadcast_to(byte, shape), np.broadcast_to(byte, updates)
+    except ValueError as error:
+        raise ShapeError(f"{op}: data_shape is {shape}, and NumPy has no such arrays: {error}") from None
+    arrays.prepare(op, opset, axis, reduction, data, indices, written, None)
 
 
 def _private(indices: Array, axis: int | None) -> Array:
