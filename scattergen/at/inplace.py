@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import arrays, memory, repeats
+from ..arguments import addressing, arrays, memory, repeats
 from ..arguments.arrays import Arguments, Array
 from ..call import dispatch
 from ..call.plan import MOST_PLANS
@@ -116,10 +116,9 @@ class Idiom:
         a, indices, updates = arguments.data, arguments.indices, np.ascontiguousarray(arguments.updates)
         place, along = arguments.spec.place, arguments.spec.op is _SCATTER_ELEMENTS
         components = np.ascontiguousarray(indices[None] if along else np.moveaxis(indices, -1, 0))
-        sizes = a.shape[place : place + 1] if along else a.shape[:place]
-        # Whoever looks for the places of bad ones takes ten times as long.
-        if not all(bounds.are_within(one, size) for one, size in zip(components, sizes, strict=True)):
-            raise dispatch.out_of_bounds(arguments)
+        error = addressing.out_of_bounds(arguments)
+        if error is not None:
+            raise error
         log.debug("at.%s is NumPy's to answer: %s", self.name, NO_KERNEL)
         if along:
             self.numpy(a, components[0], updates, place)

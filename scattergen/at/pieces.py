@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from ..arguments import memory
 from ..arguments.arrays import Array
-from ..errors import IndexOutOfBounds
 from ..operators import bounds
 from .selection import Selection
 
@@ -30,9 +29,9 @@ def pay(selection: Selection, updates: Array) -> bool:
 def cut(selection: Selection, updates: Array, name: str) -> Iterator[tuple[Selection, Array]]:
     """Yield a call in pieces, in row-major order; raise `IndexOutOfBounds` before the first."""
     for component, size in zip(selection.components, selection.view.shape, strict=False):
-        if not bounds.are_within(component, size):
-            error = bounds.find_out_of_bounds(component, (size,), name)
-            raise error or IndexOutOfBounds(name, (), (), ())  # mended meanwhile
+        error = bounds.find_out_of_bounds(component, (size,), name)
+        if error is not None:
+            raise error
     batch = selection.batch
     step = max(1, PIECE // math.prod(batch[1:]))
     for start in range(0, batch[0], step):

@@ -34,11 +34,6 @@ def find_out_of_bounds(
     )
 
 
-def are_within(indices: np.ndarray[Any, Any], size: int) -> bool:
-    """Whether every value of `indices`, which are not empty, lies in a dim of `size`."""
-    return bool(indices.min() >= -size and indices.max() < size)
-
-
 def find_misplaced_windows(
     starts: np.ndarray[Any, Any], length: int, size: int, operator: str, argument: str
 ) -> IndexOutOfBounds | None:
@@ -73,5 +68,7 @@ def positions(indices: np.ndarray[Any, Any], sizes: Sequence[int], limit: int | 
 
 def _all_within(indices: np.ndarray[Any, Any], sizes: Sequence[int]) -> bool:
     """Whether no value is out of bounds, which extremes of each component tell sooner than the search does."""
+    if indices.size == 0:
+        return True
     components = [indices] if len(sizes) == 1 else [indices[..., place] for place in range(len(sizes))]
-    return indices.size == 0 or all(map(are_within, components, sizes))
+    return all(one.min() >= -size and one.max() < size for one, size in zip(components, sizes, strict=True))

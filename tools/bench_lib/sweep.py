@@ -43,7 +43,7 @@ _PER_ELEMENT = 1.1
 """A case that takes at most this times as long as its sibling moves fewer bytes in the same number of steps."""
 
 
-def measure(item: Item, work: Workload, sibling: Workload, rounds: int, in_place: bool = False) -> dict[str, Any]:
+def measure(item: Item, work: Workload, sibling: Workload, rounds: int, in_place: bool) -> dict[str, Any]:
     """Return the seconds and bytes of a case and of its sibling; bytes are those of a fresh output either way."""
     pair = tuple(_in_place(one) if in_place else one.ours() for one in (work, sibling))
     outputs = {"out": work.data} if in_place else {}
@@ -76,8 +76,8 @@ def measure(item: Item, work: Workload, sibling: Workload, rounds: int, in_place
 
 def _in_place(work: Workload) -> Callable[[], Any]:
     """Return the call on a copy of the data that changes it in place, anew at every call."""
-    given = functools.partial(work.function, data := work.data.copy(), work.indices, work.updates)
-    return functools.partial(given, **work.attributes, out=data)
+    data = work.data.copy()
+    return functools.partial(work.function, data, work.indices, work.updates, **work.attributes, out=data)
 
 
 def _turn(function: Callable[[], Any]) -> float:
