@@ -118,6 +118,16 @@ def test_fields_of_one_record_share_no_memory_with_out() -> None:
     assert (table["index"] == _table["index"]).all()
 
 
+def test_explain_names_a_schedule_of_another_form() -> None:
+    data, updates = np.zeros((64, 128), np.float32), np.ones((32, 128), np.float32)
+    replaced, added = (
+        str(scattergen.explain(scattergen.scatter_nd, data, np.arange(32)[:, None], updates, reduction=reduction))
+        for reduction in ("none", "add")
+    )
+    assert "\n  form     slices: " in replaced and "\n  schedule inverse: as slices, each row of " in replaced
+    assert "\n  form     slices: " in added and "schedule" not in added
+
+
 def test_explain_tells_of_every_copy() -> None:
     swapped = [layouts.swapped(array) for array in (DATA, ALONG_0, UPDATES)]
     assert explained(*swapped).copies == ("indices: foreign byte order", "updates: foreign byte order")

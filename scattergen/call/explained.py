@@ -46,6 +46,7 @@ class Explanation(Record):
             (
                 f"{self.spec}",
                 f"  form     {self.form}: {_summary(self.form)}",
+                *self._schedule(),
                 f"  kernel   {answer}",
                 f"  threads  {self.threads}",
                 *self._numbers(),
@@ -61,6 +62,11 @@ class Explanation(Record):
             return {}
         spec = KernelSpec.parse(self.kernel)
         return spec.layout.unpack(self.layout, spec.depth)
+
+    def _schedule(self) -> list[str]:
+        """Return the line about the form of the kernel, where that does the same loops in another way."""
+        own = KernelSpec.parse(self.kernel).form if self.kernel else None
+        return [f"  schedule {own.name}: {own.summary}"] if own and own.name != self.form else []
 
     def _numbers(self) -> list[str]:
         """Return the lines about the layout, as many of its numbers in one as there is room for."""
