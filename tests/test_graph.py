@@ -243,6 +243,30 @@ def test_the_first_of_equal_values_wins_and_nan_is_the_most_extreme() -> None:
         assert place.tolist() == [0, 2, 3, 6, 7]
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "bool", "float16", "float32"])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_a_target_without_rows_is_told_from_one_that_holds_the_extreme(name: str, dtype: str) -> None:
+    lowest = start(name, np.dtype(dtype))
+    src = np.array([[lowest, lowest], [1, lowest]], dtype)
+    got = graph.scatter(src, [3, 1], 0, 5, name)
+    assert not difference(got, np.array([[0, 0], [1, lowest], [0, 0], [lowest, lowest], [0, 0]], dtype))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "uint64", "float32", "complex64"])
+def test_means_of_many_rows_divide_by_their_number(dtype: str) -> None:
+    chance = np.random.default_rng(8)
+    src, index = chance.integers(0, 3, 70_000).astype(dtype), chance.integers(0, 9, 70_000)
+    sums, count = np.zeros(10, dtype), np.maximum(np.bincount(index, minlength=10), 1)
+    np.add.at(sums, index, src)
+    whole = np.issubdtype(src.dtype, np.integer)
+    want = (
+        sums // count.astype(sums.dtype if dtype == "uint64" else np.int64)
+        if whole
+        else sums / count.astype(sums.real.dtype)
+    )
+    assert not difference(graph.scatter_mean(src, index, dim_size=10), want.astype(dtype))
+
+
 def test_integer_means_are_rounded_down() -> None:
     src = np.array([-3, -4, 7, 8, 127, 127, 127], np.int8)
     assert graph.scatter_mean(src, [0, 0, 1, 1, 2, 3, 3]).tolist() == [-4, 7, 127, -1]  # 127 + 127 wraps to -2

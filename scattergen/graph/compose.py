@@ -49,14 +49,14 @@ def reduced(
     size = number_of_targets(given, dim_size)
     if out is None:
         work = dispatch.empty(given.shape(size), given.src.dtype.newbyteorder("="))
-        work.fill(name == "mul")
-        if name in _COMPARES:
-            _start_afresh(work, given, name, how)
+        work.fill(_neutral(name, work.dtype))
     else:
         out = _checked(out, given.shape(size), given)
         given, work = given.apart(out), _plain(out)
     before = work.copy() if places and out is not None else None
     _reduce(work, given, name, how, 0)
+    if out is None and name in _COMPARES:
+        _clear_empty(work, given, name, how)
     found = steps.places(given, work, how.threads) if places else None
     if found is not None and before is not None:  # what no row exceeded comes from none
         found[(work == before) | ((work != work) & (before != before))] = given.src.shape[given.dim]
@@ -128,6 +128,13 @@ def _start_afresh(work: Array, given: Rows, name: str, how: How) -> None:
     """Write what changes no row to the targets that have one."""
     mask = steps.touched(given, work.shape[given.dim], how.threads)
     np.copyto(work[_covered(given)], _neutral(name, work.dtype), where=mask)
+
+
+def _clear_empty(work: Array, given: Rows, name: str, how: How) -> None:
+    """Write 0 to targets that have no row: these are among those that hold what they began with."""
+    unchanged = work == _neutral(name, work.dtype)
+    if unchanged.any():
+        work[unchanged & ~steps.touched(given, work.shape[given.dim], how.threads)] = 0
 
 
 def _covered(given: Rows) -> tuple[slice, ...]:

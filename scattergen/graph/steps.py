@@ -20,6 +20,9 @@ from .targets import Rows
 
 _OP = OPS["scatter_elements"]
 
+_FEW = 1 << 14
+"""NumPy counts so many rows at most in less time than it takes to call a kernel."""
+
 
 def apply(out: Array, index: Array, src: Array, dim: int, reduction: str, threads: int | None) -> None:
     """Apply the rows of `src` to `out`, in place and in order; every index is known to be in bounds."""
@@ -34,13 +37,14 @@ def apply_wide(
 
 
 def counts(given: Rows, size: int, start: int, threads: int | None) -> Array:
-    """Return how many rows each target has, and `start` more: int64, of size 1 along dims where the index repeats."""
+    """Return how many rows each target has, and `start` more: whole numbers, of size 1 along dims where it repeats."""
     once = given.once
-    if 0 < once.size == once.shape[given.dim]:  # NumPy's own loop for this: two thirds of the time of adding ones
-        shape = _targets(once, size, given.dim)
-        return (np.bincount(once.reshape(-1), minlength=size) + start).astype(np.int64, copy=False).reshape(shape)
-    found = np.full(_targets(once, size, given.dim), start, np.int64)
-    apply(found, once, np.ones(once.shape, np.int64), given.dim, "add", threads)
+    shape = _targets(once, size, given.dim)
+    if 0 < once.size == once.shape[given.dim] <= _FEW:
+        return (np.bincount(once.reshape(-1), minlength=size) + start).reshape(shape)
+    # 32 bits where they suffice: more targets stay in the first-level cache
+    found = np.full(shape, start, np.int32 if once.size < np.iinfo(np.int32).max else np.int64)
+    apply(found, once, np.broadcast_to(found.dtype.type(1), once.shape), given.dim, "add", threads)
     return found
 
 
