@@ -92,8 +92,8 @@ static int take_part(int64_t *loop, cursor *c, int64_t me, int64_t all)
     return loop[EXTENT] > 0;
 }
 
-/* How far ahead of the work targets are fetched. */
-enum { AHEAD = 16, FETCHED = 256 };
+/* How far ahead of the work targets are fetched, and bytes of which the first-level cache holds two arrays. */
+enum { AHEAD = 16, FETCHED = 256, NEAR = 8 << 10 };
 
 static int64_t check(const void *indices, const int64_t *layout, int32_t threads)
 {
@@ -124,6 +124,15 @@ static inline void fetch(const void *row, int64_t bytes)
         __builtin_prefetch(SCATTERGEN_AT((const char *)row, i));
 }
 
+/* How many elements lie from the first target of a run to the last, where the loop itself does not move it. */
+static inline int64_t span(const int64_t *layout)
+{
+    int64_t elements = 1;
+    for (int64_t j = 0; j < DEPTH; j++)
+        elements += (layout[SIZES + j] - 1) * layout[STRIDES + j];
+    return elements;
+}
+
 /* Take the steps of a run of the innermost loop that begins at c; nonzero when an index is out of bounds. */
 static int take_run(void *out, const element *restrict value, const index_type *index, const element *restrict update,
                     const cursor *c, const int64_t *layout)
@@ -132,6 +141,7 @@ static int take_run(void *out, const element *restrict value, const index_type *
     const int64_t *inner = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
     const int64_t extent = inner[EXTENT], length = layout[LENGTH];
     const int64_t out_step = layout[OUT_STEP], update_step = layout[UPDATE_STEP];
+    const int near = inner[OUT] == 0 && span(layout) * (int64_t)sizeof(element) <= NEAR;
     int64_t offset[BLOCK + AHEAD]; /* the last ones are fetched ahead, never used */
     element *restrict gradient = (element *)out + layout[GRADIENT];
     (void)update;
@@ -141,6 +151,13 @@ static int take_run(void *out, const element *restrict value, const index_type *
         if (offsets(offset, index + c->index + k * inner[INDEX], inner[INDEX], n, size, stride))
             return 1;
         const int64_t first = c->out + k * inner[OUT], at = c->update + k * inner[UPDATE];
+        if (length == 1 && near) {
+            for (int64_t i = 0; i < n; i++) {
+                const int64_t t = first + i * inner[OUT] + offset[i], u = at + i * inner[UPDATE];
+                gradient[u] = value[t];
+            }
+            continue;
+        }
         if (length == 1) {
             for (int64_t i = 0; i < n; i++) {
                 const int64_t t = first + i * inner[OUT] + offset[i], u = at + i * inner[UPDATE];

@@ -218,6 +218,21 @@ def test_every_bit_is_that_of_the_loop(make: Any, tag: str, reduction: str, eage
         assert [array.tobytes() for array in call[1:5]] == inputs
 
 
+@pytest.mark.parametrize("shape", [(9000,), (4, 2500)], ids=str)
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_targets_that_are_fetched_ahead(reduction: str, shape: tuple[int, ...], answered: list[str]) -> None:
+    chance, axis = np.random.default_rng(6), len(shape) - 1
+    extents = (*shape[:axis], 4000)
+    indices = chance.integers(-shape[axis], shape[axis], extents)
+    call = _call(
+        chance, scattergen.scatter_elements, np.dtype(np.float64), shape, indices, extents,
+        {"axis": axis, "reduction": reduction},
+    )  # fmt: skip
+    for got, want in zip(call.gradients(), call.expected(), strict=True):
+        assert not difference(got, want)
+    assert answered == STEPS[reduction]
+
+
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize(
     ("shape", "extents", "own", "axis"),
