@@ -70,7 +70,7 @@ def _take(*, build_it: bool) -> bool:
         return False
     try:
         loader.use_caller(build.module(NAME, _recipe(), source, _include_dirs, build=build_it))
-    except (ScattergenError, ImportError, OSError) as error:
+    except (ScattergenError, ImportError, OSError, UnicodeError) as error:  # the last: a path of any bytes, from 3.13 on
         log.debug("calls go without the caller module: %s", error)
         return False
     if loader.functions is not None:
