@@ -131,8 +131,9 @@ static int take_part(int64_t *loop, cursor *c, int64_t me, int64_t all)
     return loop[EXTENT] > 0;
 }
 
-/* How many runs ahead of the work what is read is fetched, and how much of it. */
-enum { RUNS_AHEAD = 8, FETCHED = 1024 };
+/* How many runs ahead of the work what is read is fetched, and how much of it. Tuples are packed so many at a time that
+ * they fill a block: the stack of a thread may be small. */
+enum { RUNS_AHEAD = 8, FETCHED = 1024, TUPLES = 512 };
 
 /* Fetch what is needed soon; of long rows the first part, as the hardware foresees the rest. */
 static inline void fetch(const void *row, int64_t bytes)
@@ -155,8 +156,8 @@ SCATTERGEN_ONCE static int64_t first_bad(const void *indices, const int64_t *lay
     const int64_t *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t *inner = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
     cursor c = cursor_at(from / inner[EXTENT], layout);
-    index_type tuples[BLOCK * DEPTH + 1];
-    int64_t offset[BLOCK], most = BLOCK;
+    index_type tuples[TUPLES * DEPTH + 1];
+    int64_t offset[TUPLES], most = TUPLES;
     for (int64_t k = from % inner[EXTENT]; from < to;) {
         const int64_t n = least(least(to - from, inner[EXTENT] - k), most);
         gather(tuples, (const char *)indices + c.index + k * inner[INDEX], inner[INDEX], n, layout[COMPONENT_STEP]);
@@ -222,9 +223,9 @@ static int apply_run(char *out, const char *indices, const char *updates, const 
     const int64_t *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t *inner = layout + FIRST_LOOP + (layout[LOOPS] - 1) * LOOP_NUMBERS;
     /* the same tuple all along the innermost loop: one offset serves it */
-    const int64_t block = inner[INDEX] ? BLOCK : inner[EXTENT], moves = inner[INDEX] != 0;
-    index_type tuples[BLOCK * DEPTH + 1];
-    int64_t offset[BLOCK];
+    const int64_t block = inner[INDEX] ? TUPLES : inner[EXTENT], moves = inner[INDEX] != 0;
+    index_type tuples[TUPLES * DEPTH + 1];
+    int64_t offset[TUPLES];
     for (int64_t k = 0; k < inner[EXTENT]; k += block) {
         const int64_t n = least(inner[EXTENT] - k, block), offsets_read = moves ? n : 1;
         gather(tuples, indices + c->index + k * inner[INDEX], inner[INDEX], offsets_read, layout[COMPONENT_STEP]);

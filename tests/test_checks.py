@@ -50,6 +50,23 @@ def test_wrong_questions_are_refused() -> None:
         scattergen.find_bad([0.5], (3,), axis=0)
 
 
+@pytest.mark.parametrize("shape", [3, None, "ab", (3.5, 4), (-3, 4), (2**63, 4)])
+@pytest.mark.parametrize("axis", [None, 0])
+def test_a_shape_that_is_none_is_refused(shape: Any, axis: int | None) -> None:
+    with pytest.raises(ShapeError, match=r"shape is .*(allowed|no such arrays)"):
+        scattergen.find_bad(np.zeros((5, 2), int), shape, axis=axis)
+
+
+@pytest.mark.parametrize("limit", [-1, 1.5, "1", [1]])
+def test_a_limit_is_a_whole_number(limit: Any) -> None:
+    with pytest.raises(SpecError, match="limit"):
+        scattergen.find_bad([9], (3,), axis=0, limit=limit)
+
+
+def test_a_single_index_has_a_place_without_coordinates() -> None:
+    assert [scattergen.find_bad(index, (3,), axis=0).shape for index in (2, 5)] == [(0, 0), (1, 0)]
+
+
 def elements(data: Any, indices: Any, **options: Any) -> Any:
     indices = np.asarray(indices)
     return scattergen.scatter_elements(data, indices, np.ones(indices.shape, data.dtype), **options)

@@ -211,6 +211,13 @@ def test_arrays_that_cannot_be_measured_are_status_2(words: str, said: str) -> N
     assert said in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.parametrize("text", ["-1", "nan", "inf", "1,5"])
+def test_a_tolerance_is_a_number(text: str) -> None:
+    done = scattergen("run", str(MODEL), f"--rtol={text}")
+    assert done.returncode == 2
+    assert "argument --rtol" in done.stderr.splitlines()[-1]
+
+
 def test_cache_lists_what_is_kept(tmp_path: Path) -> None:
     cache = tmp_path / "store"
     built(cache)

@@ -58,6 +58,13 @@ CALLS: dict[str, list[Callable[[], Any]]] = {
         lambda: call(threads=0),
         lambda: call(threads=-1),
         lambda: call(threads="2"),
+        lambda: call([], [], threads=-1),
+        lambda: call(data=["a", "b"], updates=["c"], reduction="add", threads=-1),
+        lambda: scattergen.bind(
+            scattergen.scatter_elements, np.array(["a"]), np.zeros(1, int), np.array(["b"]), threads=0
+        ),
+        lambda: scattergen.find_bad([3], (3,), axis=0, limit=-1),
+        lambda: scattergen.prepare([[0]], (3,), threads=0),
         lambda: call(duplicates="perhaps"),
         lambda: call(unique=np.ones(1, bool)),
         lambda: call(accumulate="float64"),
@@ -143,7 +150,7 @@ def test_programs_raise_the_class_of_their_row_and_it_has_what_the_row_says(name
 
 def test_the_rows_name_the_arguments_whose_values_they_are_about() -> None:
     table = rows()
-    for argument in ("threads=", "duplicates=", "unique=", "accumulate=", "mode"):
+    for argument in ("threads=", "duplicates=", "unique=", "limit=", "accumulate=", "mode"):
         assert argument in table["SpecError"][1]
         assert argument not in table["SettingError"][1]
     assert "set_num_threads" in table["SettingError"][1]

@@ -463,11 +463,27 @@ def test_an_index_does_not_count_from_the_end(given_size: int | None) -> None:
         (lambda: graph.scatter_reduce(SRC, 0, INDEX, SRC[0], "sum"), ShapeError, "rank"),
         (lambda: graph.scatter_reduce(SRC, 0, np.zeros((5, 2), int), SRC, "sum"), ShapeError, "allowed is 4"),
         (lambda: graph.scatter_reduce(SRC, 0, INDEX, SRC.astype("f8"), "sum"), DTypeError, "src.astype"),
+        (lambda: graph.scatter(SRC, INDEX, 0, 2**62), ShapeError, "the result would have shape"),
+        (lambda: graph.scatter(SRC, [0, 1, 2, 2**63 - 1], 0), ShapeError, "the result would have shape"),
+        (lambda: graph.scatter(SRC[:0], INDEX[:0], 0, threads=0), SpecError, "threads=0"),
     ],
 )
 def test_what_does_not_fit_is_refused(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_a_number_of_threads_that_means_nothing_is_refused_before_out_is_written() -> None:
+    out = np.full(SRC.shape, 7, SRC.dtype)
+    with pytest.raises(SpecError, match="threads"):
+        graph.scatter_reduce(SRC, 0, INDEX, SRC, "sum", out=out, threads=0)
+    assert (out == 7).all()
+
+
+def test_whatever_is_true_includes_data_once() -> None:
+    want = graph.scatter_reduce(SRC, 0, INDEX, SRC, "mean", include_self=True)
+    for true in (2, "yes"):
+        assert (graph.scatter_reduce(SRC, 0, INDEX, SRC, "mean", include_self=true) == want).all()  # type: ignore[arg-type]
 
 
 def test_the_default_import_leaves_graphs_out() -> None:

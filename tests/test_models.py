@@ -73,6 +73,18 @@ def test_a_type_that_an_operator_does_not_take_is_told_on_made_up_inputs_too(kin
         run(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]))
 
 
+def test_a_negative_dim_is_an_open_one() -> None:
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [-1, 3]) for name in ("x", "ones")]
+    inputs.append(helper.make_tensor_value_info("ids", TensorProto.INT64, [-1, 3]))
+    graph = helper.make_graph([scatter()], "g", inputs, [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+    report = run(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8))
+    assert report.equal, str(report)
+    inputs[2] = helper.make_tensor_value_info("ids", TensorProto.INT64, [-1, -1])
+    graph = helper.make_graph([scatter("ScatterND")], "g", inputs, [Y])
+    (node,) = nodes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]))
+    assert (node.k, node.rank, node.spec) == (None, 2, None)
+
+
 # Models of our own: places where a node can hide, and attributes in every spelling.
 
 X = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 3])

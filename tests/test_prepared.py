@@ -314,3 +314,11 @@ def test_a_bound_call_stays_where_its_arrays_are() -> None:
 def test_a_promise_is_true_or_false() -> None:
     with pytest.raises(SpecError, match="unique"):
         scattergen.scatter_elements(*inputs("f32"), 0, unique=np.array([True, False]))  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match="unique"):
+        scattergen.prepare([[0]], (3,), unique=[True])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
+def test_a_plan_is_not_made_for_threads_that_there_are_not(threads: Any) -> None:
+    with pytest.raises(SpecError, match="threads"):
+        scattergen.prepare([[0]], (3,), threads=threads)

@@ -168,3 +168,22 @@ def test_empty_data_that_is_written_itself_has_no_place_for_an_index(dtype: type
     for index in (np.int32, np.int64):
         with pytest.raises(IndexOutOfBounds):
             scattergen.scatter_elements(data, np.zeros(shape, index), np.ones(shape, dtype), out=data)
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "axis"),
+    [((7, 9), (7, 0), 0), ((7, 9), (0, 9), 0), ((3, 4, 5), (3, 4, 0), 1), ((1, 3), (1, 0), 0)],
+)
+def test_a_call_without_an_update_is_explained(data: tuple[int, ...], indices: tuple[int, ...], axis: int) -> None:
+    none = tuple(map(slice, indices))  # of the strides of an array that has elements
+    arrays = np.zeros(data), np.zeros(data, np.int64)[none], np.ones(data)[none]
+    found = scattergen.explain(scattergen.scatter_elements, *arrays, axis, "add", threads=3)
+    assert (found.kernel, found.source, found.numbers) == (None, "nothing", {})
+    assert "there is no update" in str(found)
+    strided = tuple(
+        np.lib.stride_tricks.as_strided(np.zeros(1, array.dtype), indices, (8,) * len(indices)) for array in arrays[1:]
+    )
+    assert scattergen.explain(scattergen.scatter_elements, arrays[0], *strided, axis, "add").kernel is None
+    assert scattergen.explain(scattergen.scatter_nd, np.zeros((3, 0)), [[1]], np.zeros((1, 0))).kernel is None
+    empty = np.zeros((3, 0))
+    assert not isinstance(scattergen.at.explain(scattergen.at.add, empty, np.array([0]), 1.0), str)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,16 +34,41 @@ def find_bad(indices: Any, shape: Sequence[int], axis: int | None = None, *, lim
         limit: the most places to list; None lists all.
 
     Raises:
-        ShapeError (ValueError), DTypeError (TypeError).
+        ShapeError and SpecError (ValueError), DTypeError (TypeError).
 
     """
+    limit = _limit(limit)
     op = OPS["scatter_nd" if axis is None else "scatter_elements"]
     array = arrays.as_indices(indices, op.inputs.indices, op)
-    flat = np.array(bounds.positions(array, addressed(array, shape, axis, op), limit), np.int64)
-    return np.stack(np.unravel_index(flat, array.shape), axis=-1) if array.ndim else flat.reshape(len(flat), 0)
+    sizes = addressed(array, sizes_of(shape, "shape", op), axis, op)
+    flat = np.array(bounds.positions(array, sizes, limit), np.int64)
+    return np.stack(np.unravel_index(flat, array.shape), axis=-1) if array.ndim else np.empty((len(flat), 0), np.int64)
 
 
-def addressed(indices: Array, shape: Sequence[int], axis: int | None, op: Op) -> tuple[int, ...]:
+def _limit(value: Any) -> int | None:
+    try:
+        limit = None if value is None else operator.index(value)
+    except TypeError:
+        limit = -1
+    if limit is not None and limit < 0:
+        raise SpecError("limit", value, "a whole number, 0 or more, or None for all")
+    return limit
+
+
+def sizes_of(shape: Any, name: str, op: Op) -> tuple[int, ...]:
+    """Return the shape that the argument `name` is; raise `ShapeError` where no array has one like that."""
+    try:
+        sizes = tuple(map(operator.index, shape))
+    except TypeError:
+        raise ShapeError(f"{op}: {name} is {shape!r}, allowed is a tuple of whole numbers") from None
+    if any(size < 0 for size in sizes):
+        raise ShapeError(f"{op}: {name} is {sizes}, allowed are sizes of 0 or more")
+    if any(size > sys.maxsize for size in sizes):
+        raise ShapeError(f"{op}: {name} is {sizes}, and NumPy has no such arrays: sizes are {sys.maxsize} at most")
+    return sizes
+
+
+def addressed(indices: Array, shape: tuple[int, ...], axis: int | None, op: Op) -> tuple[int, ...]:
     """Return the sizes of the dims that `indices` address in data of `shape`; raise `ShapeError` where there are none.
 
     With an axis its size, without one the first sizes of `shape`, as many as the last dim of `indices` is long.
@@ -52,8 +79,8 @@ def addressed(indices: Array, shape: Sequence[int], axis: int | None, op: Op) ->
             raise ShapeError(
                 f"{op}: indices has shape {indices.shape}, allowed is a last dim of 0 to {len(shape)} components"
             )
-        return tuple(map(int, shape[:depth]))
-    return (int(shape[shapes.dim_of(axis, len(shape), "axis", op)]),)
+        return shape[:depth]
+    return (shape[shapes.dim_of(axis, len(shape), "axis", op)],)
 
 
 def refuse_duplicates(arguments: Arguments, duplicates: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments.arrays import Array
-from ..call.explained import Explanation, explain_arguments
+from ..call.explained import REFERENCE, Explanation, explain_arguments
 from ..errors import ScattergenError, ShapeError
 from ..operators.bounds import find_out_of_bounds
 from .casting import NUMPYS, for_assignment, for_ufunc
@@ -200,7 +200,7 @@ def explain(function: Callable[..., None], /, a: Any, indices: Any, b: Any, *axi
         found = explain_arguments(idiom.arguments(a, indices, b, axis), None)
     except NotCovered as reason:
         return f"NumPy: {reason}"
-    return found if found.kernel else f"NumPy: {NO_KERNEL}"
+    return f"NumPy: {NO_KERNEL}" if found.source == REFERENCE else found
 
 
 def _not_taken(function: object) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..call.compiled import operator_spec
-from ..call.explained import explain
+from ..call.explained import REFERENCE, explain
 from ..errors import ScattergenError, ShapeError
 from . import cache_workload, workload
 from .workload import Array, Workload
@@ -77,7 +77,7 @@ def measure(work: Workload, rounds: int = 9) -> Measured:
     return Measured(
         name=work.name,
         shapes=_shapes(work),
-        kernel=found.kernel or "the reference",
+        kernel=found.kernel or ("the reference" if found.source == REFERENCE else "none"),
         threads=found.threads,
         seconds=seconds,
         least=min(times[ours]),

@@ -12,6 +12,7 @@ from ..arguments import arrays
 from ..arguments.arrays import Arguments
 from ..errors import ScattergenError, SpecError
 from ..operators.ops import OPS
+from .threads import most as most_threads
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -48,6 +49,7 @@ def arguments_of(
         from . import accumulated
 
         accumulated.require(arguments.spec, call["accumulate"])
+    most_threads(call["threads"])
     return arguments, call["threads"]
 
 

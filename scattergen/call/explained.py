@@ -15,9 +15,21 @@ from .calls import arguments_of
 PYTHON = "python"
 """What stands in place of a form and of a source where strings are combined, which no kernel does."""
 
+NOTHING = "nothing"
+"""The same where there is no update: such a call checks its arguments and copies data."""
+
+REFERENCE = "reference"
+"""What stands in place of a source where no kernel can be had."""
+
 _WITHOUT_KERNEL = {
-    "reference": "the reference: no kernel could be had",
+    REFERENCE: "the reference: no kernel could be had",
     PYTHON: "none: strings are Python's to combine",
+    NOTHING: "none: there is no update",
+}
+
+_WITHOUT_FORM = {
+    PYTHON: "old values and updates combined in order, target by target",
+    NOTHING: "no update, data stays as it is",
 }
 
 
@@ -29,9 +41,10 @@ class Explanation(Record):
     form: str
     """The loop form that the shapes and strides lower to."""
     kernel: str | None
-    """The kernel that answers; None where the reference does."""
+    """The kernel that answers; None where the reference does, or where none is needed."""
     source: str
-    """Where this process has the kernel from: built, cache, ahead-of-time; or reference; or python, for strings."""
+    """Where this process has the kernel from: built, cache, ahead-of-time; or reference; or python, for strings; or
+    nothing, without an update."""
     threads: int
     layout: tuple[int, ...]
     """The numbers that the kernel is given, as its source lists them."""
@@ -79,7 +92,7 @@ class Explanation(Record):
 
 
 def _summary(form: str) -> str:
-    return FORMS[form].summary if form in FORMS else "old values and updates combined in order, target by target"
+    return FORMS[form].summary if form in FORMS else _WITHOUT_FORM[form]
 
 
 def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanation:
@@ -94,6 +107,8 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
 def explain_arguments(arguments: Arguments, threads: int | None) -> Explanation:
     """Return what checked arguments would run."""
     spec, moved = str(arguments.spec), ""
+    if not arguments.updates.size:
+        return Explanation(spec, NOTHING, None, NOTHING, 1, (), arguments.copies)
     if arguments.foreign:
         from ..arguments import moving
 
@@ -110,7 +125,7 @@ def explain_arguments(arguments: Arguments, threads: int | None) -> Explanation:
         spec=spec,
         form=plan.form,
         kernel=str(plan.kernel) if plan.ready else None,
-        source=plan.ready.origin if plan.ready else "reference",
+        source=plan.ready.origin if plan.ready else REFERENCE,
         threads=plan.threads,
         layout=plan.layout,
         copies=arguments.copies,

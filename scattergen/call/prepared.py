@@ -8,7 +8,6 @@ them: int32 where the sizes allow, wrapped to be positive, packed, and once wher
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,12 +15,13 @@ import numpy as np
 
 from ..arguments import arrays, memory
 from ..arguments.arrays import Array
-from ..arguments.checks import addressed
+from ..arguments.checks import addressed, sizes_of
 from ..errors import ShapeError
 from ..load.loader import Call
 from ..operators import bounds
 from ..operators.ops import OPS, Op
 from . import dispatch, fast
+from .threads import most as most_threads
 
 _MOST_NARROW = 2**31 - 1
 """The largest size that is an int32 itself: it is added to negative indices in their own type."""
@@ -185,11 +185,9 @@ def prepare(
     """
     op = OPS["scatter_nd" if axis is None else "scatter_elements"]
     given = arrays.as_indices(indices, op.inputs.indices, op)
-    try:
-        shape = tuple(map(operator.index, data_shape))
-    except TypeError:
-        raise ShapeError(f"{op}: data_shape is {data_shape!r}, allowed is a tuple of whole numbers") from None
-    _refuse_misfits(op, opset, axis, reduction, given, shape)
+    shape = sizes_of(data_shape, "data_shape", op)
+    most_threads(threads)
+    _refuse_misfits(op, opset, axis, reduction, given, shape, unique)
     sizes = addressed(given, shape, axis, op)
     kept = _private(given, None if axis is None else axis % len(shape))
     bad = bounds.find_out_of_bounds(kept, sizes, str(op))
@@ -199,11 +197,9 @@ def prepare(
 
 
 def _refuse_misfits(
-    op: Op, opset: int, axis: int | None, reduction: str, indices: Array, shape: tuple[int, ...]
+    op: Op, opset: int, axis: int | None, reduction: str, indices: Array, shape: tuple[int, ...], unique: bool
 ) -> None:
     """Raise what a call on arrays of these shapes raises; they are of one byte, whatever their shape."""
-    if any(size < 0 for size in shape):
-        raise ShapeError(f"{op}: data_shape is {shape}, allowed are sizes of 0 or more")
     byte = np.zeros((), np.uint8)
     updates = (
         indices.shape if axis is not None or not indices.ndim else (*indices.shape[:-1], *shape[indices.shape[-1] :])
@@ -212,7 +208,7 @@ def _refuse_misfits(
         data, written = np.broadcast_to(byte, shape), np.broadcast_to(byte, updates)
     except ValueError as error:
         raise ShapeError(f"{op}: data_shape is {shape}, and NumPy has no such arrays: {error}") from None
-    arrays.prepare(op, opset, axis, reduction, data, indices, written, None)
+    arrays.prepare(op, opset, axis, reduction, data, indices, written, None, unique=unique)
 
 
 def _private(indices: Array, axis: int | None) -> Array:

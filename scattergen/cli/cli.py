@@ -7,6 +7,7 @@ compile); 2 it could not be done.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import sys
@@ -144,8 +145,8 @@ def _run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     made = _command(commands, "run", summary, answers.run)
     made.add_argument("model", metavar="MODEL", type=Path, help="an ONNX file")
     made.add_argument("--io", type=Path, metavar="FILE", help="an .npz of arrays named in/<input> and out/<output>")
-    made.add_argument("--rtol", type=float, help="relative tolerance of floats; default 2e-5, more for halves")
-    made.add_argument("--atol", type=float, help="absolute tolerance of floats; the same defaults")
+    made.add_argument("--rtol", type=_tolerance, help="relative tolerance of floats; default 2e-5, more for halves")
+    made.add_argument("--atol", type=_tolerance, help="absolute tolerance of floats; the same defaults")
 
 
 def _bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -188,6 +189,13 @@ def _count(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r}: allowed is a whole number, 1 or more")
     return int(text)
+
+
+def _tolerance(text: str) -> float:
+    tolerance = float(text)
+    if not 0 <= tolerance < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r}: allowed is a number, 0 or more")
+    return tolerance
 
 
 def _age(text: str) -> float:

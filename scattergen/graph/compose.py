@@ -9,6 +9,7 @@ import numpy as np
 from ..arguments import arrays, memory
 from ..arguments.arrays import Array, as_indices
 from ..call import accumulated, direct, dispatch
+from ..call.threads import most as most_threads
 from ..common.record import Record
 from ..errors import DTypeError, ShapeError, SpecError
 from ..operators import dtypes
@@ -48,7 +49,10 @@ def reduced(
         dim_size = _size_of(out, given, dim_size)
     size = number_of_targets(given, dim_size)
     if out is None:
-        work = dispatch.empty(given.shape(size), given.src.dtype.newbyteorder("="))
+        try:
+            work = dispatch.empty(given.shape(size), given.src.dtype.newbyteorder("="))
+        except ValueError as error:
+            raise ShapeError(f"{who}: the result would have shape {given.shape(size)}: {error}") from None
         work.fill(_neutral(name, work.dtype))
     else:
         out = _checked(out, given.shape(size), given)
@@ -89,7 +93,7 @@ def reduced_into(data: Any, dim: Any, index: Any, src: Any, name: str, include_s
         work = _plain(out)
     if not include_self:
         _start_afresh(work, given, name, how)
-    _reduce(work, given, name, how, int(include_self))
+    _reduce(work, given, name, how, int(bool(include_self)))
     return _returned(work, out)
 
 
@@ -158,8 +162,9 @@ def _row(given: Rows) -> DType:
 
 
 def _refuse(given: Rows, name: str, how: How) -> None:
-    """Raise `DTypeError` or `SpecError` for a type that a reduction has no meaning for."""
+    """Raise `DTypeError` or `SpecError` for what a reduction has no meaning for, before anything is written."""
     row = _row(given)
+    most_threads(how.threads)
     if name == "mean" and row.kind == "bool":
         raise DTypeError(f"{given.who}: src is bool, which has no mean: use src.astype('float32')")
     if name in _COMPARES and row.kind == "complex":

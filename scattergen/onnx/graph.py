@@ -72,6 +72,11 @@ def infer(model: onnx.ModelProto) -> onnx.ModelProto:
         return model
 
 
+def size_of(dim: onnx.TensorShapeProto.Dimension) -> int | None:
+    """Return the size of a dim, None where it is open; some exporters write -1 for that."""
+    return dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None
+
+
 def nodes_in_scope(model: onnx.ModelProto) -> Iterator[NodeInScope]:
     """Yield each scatter node: of the graph, of every subgraph in order, then of the local functions."""
     yield from _walk(model.graph.node, _opset(model.opset_import), _types(model.graph))

@@ -9,7 +9,7 @@ import onnx
 from numpy.typing import NDArray
 
 from ..errors import ShapeError
-from .graph import infer
+from .graph import infer, size_of
 
 DIM = 8
 """The size of every dim that the model leaves open."""
@@ -58,10 +58,8 @@ def _random(random: np.random.Generator, row: Any, sizes: dict[str, int], limit:
     kind = row.type.tensor_type
     if not row.type.HasField("tensor_type") or not kind.HasField("shape") or not kind.elem_type:
         raise ShapeError(f"input {row.name!r} is no tensor of a declared type and rank: give the inputs as arrays")
-    shape = [
-        dim.dim_value if dim.HasField("dim_value") else sizes.setdefault(dim.dim_param or row.name, DIM)
-        for dim in kind.shape.dim
-    ]
+    known = [(size_of(dim), dim.dim_param or row.name) for dim in kind.shape.dim]
+    shape = [sizes.setdefault(name, DIM) if size is None else size for size, name in known]
     dtype = onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
     if dtype.kind == "O":
         return random.choice(_WORDS, shape).astype(object)
@@ -77,7 +75,7 @@ def _limits(graph: onnx.GraphProto) -> dict[str, int]:
     limits: dict[str, int] = {}
     for node in reversed(graph.node):
         if node.op_type in _INDEXES and len(node.input) > _INDEXES[node.op_type]:
-            known = [[dim.dim_value or DIM for dim in shapes.get(name, ())] for name in node.input[:2]]
+            known = [[size_of(dim) or DIM for dim in shapes.get(name, ())] for name in node.input[:2]]
             limit = _room(*known) if node.op_type == "TensorScatter" else min(known[0], default=2)
             _lower(limits, node.input[_INDEXES[node.op_type]], limit)
         if node.op_type in _PASSES_ON:

@@ -11,7 +11,7 @@ from ..errors import SpecError
 from ..operators.dtypes import DTYPES, OPAQUE, TENSORS, DType
 from ..operators.ops import Inputs, Op
 from ..operators.spec import OpSpec
-from .graph import OPERATORS, Model, NodeInScope, infer, load, nodes_in_scope
+from .graph import OPERATORS, Model, NodeInScope, infer, load, nodes_in_scope, size_of
 
 _KNOWN_TYPES = set(onnx.TensorProto.DataType.keys())
 _BY_ONNX_TYPE: dict[int, DType] = {
@@ -118,7 +118,7 @@ def _shape(kind: onnx.TypeProto | None) -> list[int | None] | None:
     """Return the dims, None for each that is not a number; None where not even the rank is known."""
     if kind is None or not kind.tensor_type.HasField("shape"):
         return None
-    return [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.tensor_type.shape.dim]
+    return [size_of(dim) for dim in kind.tensor_type.shape.dim]
 
 
 def _rank(op: Op, shapes: list[list[int | None] | None]) -> int | None:
