@@ -430,3 +430,24 @@ def test_folders_are_asked_newest_first(monkeypatch: pytest.MonkeyPatch, tmp_pat
     for use in uses:
         use()
     assert [str(folder.path) for folder in prebuilt.folders()][:3] == names[::-1]
+
+
+def test_deep_tuples_fit_on_a_small_stack() -> None:
+    printed = python(
+        "import threading, numpy as np, scattergen as s\n"
+        "data, updates = np.zeros((1,) * 63 + (3,), np.float32), np.ones(1500, np.float32)\n"
+        "indices = np.zeros((1500, 128), np.int64)[:, ::2]\n"
+        "indices[:, 63] = np.arange(1500) % 3\n"
+        "def call():\n"
+        "    print(s.explain(s.scatter_nd, data, indices, updates, 'add').kernel)\n"
+        "    print(s.scatter_nd(data, indices, updates, 'add').ravel())\n"
+        "    try:\n"
+        "        s.scatter_nd(data, indices + (np.arange(1500) == 1400)[:, None], updates, 'add', out=data)\n"
+        "    except IndexError as error:\n"
+        "        print(error.positions[0], data.any())\n"
+        "threading.stack_size(256 << 10)\n"
+        "thread = threading.Thread(target=call)\n"
+        "thread.start()\n"
+        "thread.join()\n"
+    )
+    assert printed.splitlines() == ["strided_f32_i64_k64_add", "[500. 500. 500.]", "(1400, 0) False"]
