@@ -226,6 +226,14 @@ CUBE, SLICES = np.zeros((2, 5, 4), np.float32), np.ones((2, 3, 4), np.float32)
             lambda: elements(TABLE, [[0, 1], [2, 3]], ROWS[:, 0]),
             "for index tuples along the last dim: scatter_nd(data, indices, updates)",
         ),
+        (
+            lambda: nd(TABLE, np.zeros((5, 2), int), COLUMNS, "add"),
+            "for an index for each update: scatter_elements(data, indices, updates, axis=0, reduction='add') or axis=1",
+        ),
+        (
+            lambda: nd(TABLE, np.zeros((2, 9), int), np.ones((2, 9), np.float32)),
+            "for an index for each update: scatter_elements(data, indices, updates, axis=1)",
+        ),
         (lambda: nd(TABLE, [[0], [2]], 1.0), "to repeat them: np.broadcast_to(updates, (2, 4))"),
         (lambda: nd(TABLE, [[0], [2]], ROWS[0]), "to repeat them: np.broadcast_to(updates, (2, 4))"),
         (lambda: elements(TABLE, [[0, 2]], 1.0), "to repeat them: np.broadcast_to(updates, (1, 2))"),

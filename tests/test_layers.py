@@ -23,7 +23,7 @@ HOUSE = {
     "render": "",
     "compiler": "flags toolchain platforms flag_sets single_flight request build",
     "load": "_abi loader caller manifest prebuilt supply",
-    "arguments": "holders advice memory foreign arrays targets addressing packing repeats checks strings moving",
+    "arguments": "holders advice memory kept foreign arrays targets addressing packing repeats checks strings moving",
     "call": "threads plan fast dispatch direct accumulated naming calls explained prepared bound compiled",
     "api": "",
     "tensor": "",
