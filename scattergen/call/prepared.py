@@ -176,7 +176,8 @@ def prepare(
         data_shape: the shape of every `data` to come.
         axis: that of `scatter_elements`; None for `scatter_nd`, whose tuples lie along the last dim.
         reduction: one of none, add, mul, max, min.
-        opset: the ONNX opset whose rules hold.
+        opset: the ONNX opset whose rules hold: those of the newest version of the operator up to it. There is no
+            upper limit: 99 means the last version.
         threads: most threads of a call; results do not depend on it.
         unique: a promise that no two updates have one target.
 
