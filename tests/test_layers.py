@@ -18,7 +18,7 @@ HOUSE = {
     "errors": "",
     "common": "record words digest config log paths progress machine process",
     "cache": "locks location entries upkeep learnt cache",
-    "operators": "dtypes ops near meant spec bounds shapes reference",
+    "operators": "dtypes ops near elsewhere meant spec bounds shapes reference",
     "lower": "layout forms kernel loops lower values work schedule standard",
     "render": "",
     "compiler": "flags toolchain platforms flag_sets single_flight request build",
