@@ -33,7 +33,7 @@ HOUSE = {
     "at": "selection casting pieces quick inplace at",
     "onnx": "graph nodes inputs repairs operators compare report watch runner",
     "aot": "packaging libraries wanted aot",
-    "bench": "workload cache_workload bench",
+    "bench": "workload cache_workload table bench",
     "inspection": "",
     "cli": "terminal completion answers cli",
 }
