@@ -281,6 +281,35 @@ def test_env_says_where_each_setting_is_from(tmp_path: Path) -> None:
     assert re.search(r"caches +L1 [\d.]+ KB, L2 [\d.]+ [KM]B, L3 [\d.]+ [KM]B$", printed, re.MULTILINE)
 
 
+def test_env_says_where_the_caller_module_is_or_why_there_is_none(tmp_path: Path) -> None:
+    store = {"SCATTERGEN_CACHE_DIR": str(tmp_path / "store"), "SCATTERGEN_COMPILE": "auto"}
+
+    def caller_module(**variables: str) -> dict[str, str]:
+        found: dict[str, str] = json.loads(good(scattergen("env", "--json", **{**store, **variables})))["caller module"]
+        return found
+
+    assert "not built yet; 200 calls of a process have it built" in caller_module()["state"]
+    assert "there is no C compiler" in caller_module(SCATTERGEN_CC="no-such-compiler")["state"]
+    assert "SCATTERGEN_COMPILE=never forbids" in caller_module(SCATTERGEN_COMPILE="never")["state"]
+    code = "import scattergen; from scattergen.load import caller; assert caller.make(); print(scattergen.env())"
+    used = good(python(code, **store))
+    assert "calls of this process go through it" in used
+    found = caller_module()
+    assert found["path"] in used and Path(found["path"]).is_relative_to(tmp_path / "store")
+    assert found["state"] == "calls go through it from the second one of a process on"
+    assert found["path"] in good(scattergen("env", **store))
+
+
+def test_env_says_why_no_caller_module_can_be_built(tmp_path: Path) -> None:
+    code = (
+        "from scattergen.load import caller; caller._include_dirs = lambda: ['/no-headers'];"
+        " print(caller.status()); assert not caller.make(); print(caller.status())"
+    )
+    first, then = good(python(code, SCATTERGEN_CACHE_DIR=str(tmp_path))).splitlines()
+    assert "there is no Python.h in /no-headers; install the headers of this Python" in first
+    assert "no Python.h in /no-headers" in then
+
+
 def test_env_says_that_there_is_no_compiler() -> None:
     printed = good(scattergen("env", SCATTERGEN_CC="no-such-compiler"))
     assert "no C compiler" in printed
