@@ -33,6 +33,18 @@ def test_help_of_the_package_begins_with_its_use_and_has_every_name() -> None:
     assert all(hasattr(scattergen, name) for name in dir(scattergen))
 
 
+def test_the_guide_has_what_a_compiled_kernel_has() -> None:
+    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8").partition("\n## Compiled kernels\n")[2]
+    table = text.partition("| | what it is |")[2].partition("\n\n")[0]
+    kernel = scattergen.compile("scatter_elements_f32_i64_r2a0_add")
+    public = {name for name in dir(kernel) if not name.startswith("_")}
+    assert set(re.findall(r"^\| `kernel\.(\w+)", table, re.MULTILINE)) == public
+    assert inspect.signature(kernel.bind).parameters.keys() == {"data", "indices", "updates", "out", "threads"}
+    variant = kernel.variants[0]
+    assert all(f"`{name}`" in table for name in (*type(variant)._fields, "source"))
+    assert all(f"`{name}`" in table for name in type(kernel.spec)._fields)
+
+
 def test_the_semantics_have_examples() -> None:
     text = (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8")
     assert len(doctest.DocTestParser().get_examples(text)) > 30
