@@ -35,7 +35,7 @@ HOUSE = {
     "aot": "packaging libraries wanted aot",
     "bench": "workload cache_workload table bench",
     "inspection": "",
-    "cli": "terminal completion answers cli",
+    "cli": "terminal completion running answers cli",
 }
 """The rooms in order, and in each its modules: a module imports only from what stands before it."""
 
