@@ -142,7 +142,9 @@ def __getattr__(name: str) -> object:
     if name in _SUBMODULES:
         return _import_module(f".{name}", __name__)
     if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from .operators.elsewhere import missing
+
+        raise missing(__name__, name, __all__)
     found: object = getattr(_import_module(f".{_LAZY[name]}", __name__), name)
     globals()[name] = found
     return found

@@ -39,7 +39,8 @@ def scatter_elements(
         updates: the type of `data`, the shape of `indices`.
         axis: in [-r, r-1].
         reduction: f, one of none (replaces; the last one wins), add, mul (from opset 16), max, min (from 18).
-        opset: the ONNX opset whose rules hold.
+        opset: the ONNX opset whose rules hold: those of the newest version of the operator up to it. There is no
+            upper limit: 99 means the last version.
         out: array of the shape and type of `data` for the result; may be `data` itself. A failed
             call leaves it untouched: every index is checked before the first write, which costs time.
             Nothing else may write to it meanwhile, not even to elements that no index names.
@@ -93,7 +94,8 @@ def scatter_nd(
         indices: int32 or int64, rank q >= 1, indices.shape[-1] = k in [0, r]; negative values count from the end.
         updates: the type of `data`, shape indices.shape[:-1] + data.shape[k:].
         reduction: f, one of none (replaces; the last one wins), add, mul (from opset 16), max, min (from 18).
-        opset: the ONNX opset whose rules hold.
+        opset: the ONNX opset whose rules hold: those of the newest version of the operator up to it. There is no
+            upper limit: 99 means the last version.
         out: array of the shape and type of `data` for the result; may be `data` itself. A failed
             call leaves it untouched: every index is checked before the first write, which costs time.
             Nothing else may write to it meanwhile, not even to elements that no index names.

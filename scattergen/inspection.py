@@ -15,7 +15,7 @@ from .common import config, machine
 from .compiler import platforms, toolchain
 from .compiler.flags import flags_of_kernel
 from .errors import CacheError, CompilerNotFound, SpecError
-from .load import prebuilt
+from .load import caller, prebuilt
 from .lower.kernel import KernelSpec, parse_either
 from .lower.lower import variants
 from .operators.spec import OpSpec
@@ -59,6 +59,7 @@ def env() -> dict[str, Any]:
         "threads": {"cores": machine.usable_cores(), "a call": threads.get_num_threads()},
         "compiler": _compiler(chosen),
         "store": {"path": str(store or ""), "mode": chosen.cache, "trouble": _trouble(store, chosen)},
+        "caller module": caller.status(),
         "ahead of time": [
             {
                 "folder": str(folder.path),

@@ -37,7 +37,7 @@ def tensor_scatter(
         mode: linear, where every position has to lie within the axis: an index is in [0, s - t] for t positions
             in an axis of size s; or circular, where positions are taken modulo s, and any index will do.
         axis: in [-r, r-1], not the batch.
-        opset: the ONNX opset whose rules hold, 24 or above.
+        opset: the ONNX opset whose rules hold, 24 or above; all of them mean version 24, the only one so far.
         out: array of the shape and type of `past_cache` for the result; may be `past_cache` itself. A failed
             call leaves it untouched.
         threads: most threads of this call; the result does not depend on it.

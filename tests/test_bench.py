@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import copy
 import json
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 from scattergen.bench import bench, workload
+from scattergen.bench.table import short
 from scattergen.cli.cli import main
 from scattergen.errors import ShapeError
 from scattergen.operators import reference
@@ -332,11 +334,37 @@ def test_shapes_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert "give the shapes" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("spec", ["scatter_elements_f16_i64_r2a0_add", "scatter_nd_i8_i64_r2k1_none"])
+def test_a_bench_says_whether_it_was_in_place_and_on_how_many_threads(
+    spec: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [spec, "--data", "3000x40", "--indices", "5000x40" if "r2a0" in spec else "5000x1", "--rounds", "2"]
+    for more, output in (([], "fresh"), (["--in-place"], "in place"), (["--in-place", "--threads", "1"], "in place")):
+        assert main(["bench", *arguments, *more]) == 0
+        header, row, legend = capsys.readouterr().out.splitlines()
+        cells = dict(zip(re.split(r"  +", header), re.split(r"  +", row), strict=True))
+        assert (cells["output"], cells["equal"]) == (output, "yes")
+        assert cells["threads"] == "1" or "--threads" not in more
+        assert "output: a fresh array in each call, or in place (out=data)" in legend
+
+
+def test_a_bench_in_place_changes_an_array_of_its_own() -> None:
+    work = workload.make("scatter_elements_i64_i64_r1a0_add", (9,), (20,))
+    before = work.data.copy()
+    found = bench.measure(work, 1, in_place=True, threads=1)
+    assert (found.in_place, found.threads, found.equal) == (True, 1, True)
+    assert (work.data == before).all()
+    moved = found.gigabytes_a_second * found.seconds * 1e9
+    assert round(moved) == 8 * (2 * len(np.unique(work.indices)) + 20 + 20)
+    with pytest.raises(SystemExit):
+        main(["bench", "x", "--threads", "0"])
+
+
 def test_the_shapes_of_tensor_scatter_are_those_that_were_given(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--data", "2x1x8x4", "--indices", "2x1x3x4", "--rounds", "1"]
     assert main(["bench", "tensor_scatter_f32_i64_r4a2_linear", *given]) == 0
     header, row, legend = capsys.readouterr().out.splitlines()
-    assert "2x1x8x4 2x1x3x4 (update)" in row
+    assert "2x1x8x4 2x1x3x4 (update)" in row and "in place" in row
     assert "GB/s" in header and "GB/s: bytes that every implementation has to read and write" in legend
 
 
@@ -348,7 +376,7 @@ def test_the_shapes_of_tensor_scatter_are_those_that_were_given(capsys: pytest.C
     ],
 )
 def test_small_numbers_keep_two_digits(number: float, decimals: int, text: str) -> None:
-    assert bench.short(number, decimals) == text
+    assert short(number, decimals) == text
 
 
 def test_a_models_scatter_nodes(capsys: pytest.CaptureFixture[str]) -> None:

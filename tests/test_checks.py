@@ -46,6 +46,12 @@ def test_wrong_questions_are_refused() -> None:
             scattergen.find_bad([0], shape, axis=axis)  # type: ignore[arg-type]
     with pytest.raises(ShapeError, match="components"):
         scattergen.find_bad([[0, 0]], (3,))
+    with pytest.raises(ShapeError, match=r"without axis= .* for scatter_elements give axis=0 or axis=1$"):
+        scattergen.find_bad(np.zeros((3, 5), int), (3, 5))
+    with pytest.raises(ShapeError, match=r"components; for whole rows: indices\[:, None\]$"):
+        scattergen.find_bad(np.zeros(5, int), (3, 4))
+    with pytest.raises(ShapeError, match=r"0 to 2 components$"):  # no axis fits these
+        scattergen.find_bad(np.zeros((4, 6), int), (3, 5))
     with pytest.raises(TypeError, match="indices is float64"):
         scattergen.find_bad([0.5], (3,), axis=0)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import doctest
 import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import scattergen
+from scattergen import graph
 from scattergen.operators.ops import OPS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +33,26 @@ def test_help_of_the_package_begins_with_its_use_and_has_every_name() -> None:
     assert public <= named
     assert {name for name in dir(scattergen) if not name.startswith("__")} == public
     assert all(hasattr(scattergen, name) for name in dir(scattergen))
+
+
+def test_the_guide_has_what_a_compiled_kernel_has() -> None:
+    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8").partition("\n## Compiled kernels\n")[2]
+    table = text.partition("| | what it is |")[2].partition("\n\n")[0]
+    kernel = scattergen.compile("scatter_elements_f32_i64_r2a0_add")
+    public = {name for name in dir(kernel) if not name.startswith("_")}
+    assert set(re.findall(r"^\| `kernel\.(\w+)", table, re.MULTILINE)) == public
+    assert inspect.signature(kernel.bind).parameters.keys() == {"data", "indices", "updates", "out", "threads"}
+    variant = kernel.variants[0]
+    assert all(f"`{name}`" in table for name in (*type(variant)._fields, "source"))
+    assert all(f"`{name}`" in table for name in type(kernel.spec)._fields)
+
+
+@pytest.mark.parametrize(
+    "function", [scattergen.scatter_elements, scattergen.scatter_nd, graph.scatter, graph.scatter_reduce]
+)
+def test_the_rule_for_an_output_stands_with_the_argument(function: Callable[..., object]) -> None:
+    out = re.split(r"\n        \w+: ", (function.__doc__ or "").partition("        out: ")[2])[0]
+    assert "Nothing else may write to it meanwhile, not even to elements that no index names." in " ".join(out.split())
 
 
 def test_the_semantics_have_examples() -> None:

@@ -226,6 +226,14 @@ CUBE, SLICES = np.zeros((2, 5, 4), np.float32), np.ones((2, 3, 4), np.float32)
             lambda: elements(TABLE, [[0, 1], [2, 3]], ROWS[:, 0]),
             "for index tuples along the last dim: scatter_nd(data, indices, updates)",
         ),
+        (
+            lambda: nd(TABLE, np.zeros((5, 2), int), COLUMNS, "add"),
+            "for an index for each update: scatter_elements(data, indices, updates, axis=0, reduction='add') or axis=1",
+        ),
+        (
+            lambda: nd(TABLE, np.zeros((2, 9), int), np.ones((2, 9), np.float32)),
+            "for an index for each update: scatter_elements(data, indices, updates, axis=1)",
+        ),
         (lambda: nd(TABLE, [[0], [2]], 1.0), "to repeat them: np.broadcast_to(updates, (2, 4))"),
         (lambda: nd(TABLE, [[0], [2]], ROWS[0]), "to repeat them: np.broadcast_to(updates, (2, 4))"),
         (lambda: elements(TABLE, [[0, 2]], 1.0), "to repeat them: np.broadcast_to(updates, (1, 2))"),
@@ -402,8 +410,23 @@ def test_indices_of_an_empty_axis_are_told_that_none_is_allowed() -> None:
         elements(np.zeros((0, 3)), np.zeros((1, 3), int), np.zeros((1, 3)))
 
 
-def test_a_list_of_indices_is_not_told_to_be_cast() -> None:
-    for number in (2**63, 0.5):
+def test_float_indices_in_a_list_are_advised_as_those_of_an_array() -> None:
+    said = "is float64, allowed is int32 or int64: use {}.astype('int64'), where every value is whole"
+    for indices, words in (([[1.0, 0]], "np.asarray({})"), (np.array([[1.0, 0]]), "{}")):
+        for call, name in (
+            (lambda given: elements(indices=given), "indices"),
+            (lambda given: scattergen.find_bad(given, (3, 4), 0), "indices"),
+            (lambda given: scattergen.prepare(given, (3, 4), 0), "indices"),
+            (lambda given: scattergen.graph.scatter(DATA, given), "index"),
+        ):
+            with pytest.raises(TypeError) as caught:
+                call(indices)
+            assert str(caught.value).endswith(f"{name} {said.format(words.format(name))}")
+    assert (elements(indices=np.asarray([[1.0, 0]]).astype("int64"))[[1, 0], [0, 1]] == 1).all()
+
+
+def test_a_list_of_what_no_index_is_is_not_told_to_be_cast() -> None:
+    for number in (2**63, -1e30, float("nan"), 1j, "a"):
         with pytest.raises(TypeError, match=r"allowed is int32 or int64$"):
             elements(indices=[[number, 0]])
 

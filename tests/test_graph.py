@@ -429,6 +429,22 @@ def test_an_index_does_not_count_from_the_end(given_size: int | None) -> None:
     assert not out.any()
 
 
+def test_what_is_advised_for_negative_indices_works() -> None:
+    src, index = np.arange(6.0).reshape(2, 3), np.array([1, -1, 0])
+    names = {"np": np, "src": src, "index": index}
+    with pytest.raises(IndexOutOfBounds, match=r"in \[0, 3\] and none counts from the end here: use ") as caught:
+        graph.scatter_sum(src, index, 1, dim_size=4)
+    wrapped, _, dropped = str(caught.value).partition(": use ")[2].partition(" for that, or ")
+    want = [[2, 0, 0, 1], [5, 3, 0, 4]]
+    assert graph.scatter_sum(src, eval(wrapped, names), 1, dim_size=4).tolist() == want
+    rows, _, kept = dropped.removesuffix(" to leave such rows out").partition(" and ")
+    assert graph.scatter_sum(eval(rows, names), eval(kept, names), 1).tolist() == [[2, 0], [5, 3]]
+    with pytest.raises(IndexOutOfBounds, match=r"index \+ dim_size, index\) for that$"):
+        graph.scatter_sum(src, [[1, -1, 0]], 1)
+    with pytest.raises(IndexOutOfBounds, match=r"is 5, allowed is in \[0, 2\] \(1 more found\)$"):
+        graph.scatter_sum(src, [5, -1, 0], 1, dim_size=3)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [

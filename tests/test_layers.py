@@ -18,12 +18,12 @@ HOUSE = {
     "errors": "",
     "common": "record words digest config log paths progress machine process",
     "cache": "locks location entries upkeep learnt cache",
-    "operators": "dtypes ops near meant spec bounds shapes reference",
+    "operators": "dtypes ops near elsewhere meant spec bounds shapes reference",
     "lower": "layout forms kernel loops lower values work schedule standard",
     "render": "",
     "compiler": "flags toolchain platforms flag_sets single_flight request build",
     "load": "_abi loader caller manifest prebuilt supply",
-    "arguments": "holders advice memory foreign arrays targets addressing packing repeats checks strings moving",
+    "arguments": "holders advice memory kept foreign arrays targets addressing packing repeats checks strings moving",
     "call": "threads plan fast dispatch direct accumulated naming calls explained prepared bound compiled",
     "api": "",
     "tensor": "",
@@ -33,9 +33,9 @@ HOUSE = {
     "at": "selection casting pieces quick inplace at",
     "onnx": "graph nodes inputs repairs operators compare report watch runner",
     "aot": "packaging libraries wanted aot",
-    "bench": "workload cache_workload bench",
+    "bench": "workload cache_workload table bench",
     "inspection": "",
-    "cli": "terminal completion answers cli",
+    "cli": "terminal completion running answers cli",
 }
 """The rooms in order, and in each its modules: a module imports only from what stands before it."""
 

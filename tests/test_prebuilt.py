@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -59,7 +60,16 @@ def test_without_it_such_a_call_is_an_error() -> None:
 def test_an_error_names_the_folders_that_were_asked(folder: Path) -> None:
     code = "\nscattergen.scatter_elements(np.zeros(3, np.uint8), [0], np.ones(1, np.uint8), reduction='add')"
     said = python(CALL + code, SCATTERGEN_AOT_PATH=str(folder), **NO_COMPILER).stderr
-    assert f"Nor has {folder} it: `scattergen build elements_u8_i64_k1_add -o FOLDER` makes one" in said
+    assert f"It is not in {folder} either: `scattergen build elements_u8_i64_k1_add -o FOLDER` makes a folder" in said
+
+
+def test_a_folder_is_told_in_a_line(folder: Path) -> None:
+    code = f"import scattergen, warnings; print(scattergen.use({str(folder)!r}))"
+    number = len(manifest.read(folder).kernels)
+    level = next(iter(manifest.read(folder).libraries))
+    assert re.fullmatch(rf"<Folder {folder}: {number} kernels( for {level})?>\n", good(python(code)))
+    code += f"; warnings.simplefilter('ignore'); print(scattergen.use({str(folder.parent)!r}))"
+    assert good(python(code)).splitlines()[1].startswith(f"<Folder {folder.parent}: refused: ")
 
 
 def test_use_serves_the_next_call(folder: Path) -> None:

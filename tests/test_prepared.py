@@ -102,6 +102,9 @@ def test_a_plan_refuses_what_a_call_refuses() -> None:
         (ShapeError, "rank", lambda: scattergen.prepare([[0]], (3,), 0)),
         (ShapeError, "rank 0", lambda: scattergen.prepare(np.array(0), (3,))),
         (ShapeError, "components|rank", lambda: scattergen.prepare([[0, 0]], (3,))),
+        (ShapeError, r"scatter_elements give axis=1$", lambda: scattergen.prepare(np.zeros((3, 9), int), (3, 5))),
+        (ShapeError, r"rows: indices\[:, None\]$", lambda: scattergen.prepare([0, 1, 2], (3, 5))),
+        (ShapeError, r"rank\(data\) = 2$", lambda: scattergen.prepare(np.zeros((4, 6), int), (3, 5))),
         (ShapeError, "data_shape", lambda: scattergen.prepare([0], (-3,), 0)),
         (ShapeError, "data_shape is 3, allowed", lambda: scattergen.prepare([0], 3, 0)),  # type: ignore[arg-type]
         (ShapeError, "data_shape is None", lambda: scattergen.prepare([0], None, 0)),  # type: ignore[arg-type]
@@ -128,6 +131,16 @@ def test_a_plan_refuses_what_a_call_refuses() -> None:
         plan(still, ones, still)
     with pytest.raises(DTypeError, match="complex"):
         scattergen.prepare([0, 1], (3,), 0, "max")(np.zeros(3, "c8"), np.zeros(2, "c8"))
+
+
+def test_a_plan_without_an_axis_is_told_whose_it_is() -> None:
+    plan = scattergen.prepare(np.zeros((3, 2), int), (3, 2))
+    with pytest.raises(ShapeError, match=r"axis=0\) or axis=1; prepared without axis=: for scatter_nd$"):
+        plan(np.zeros((3, 2)), np.ones((3, 2)))
+    with pytest.raises(ShapeError, match=r"^ScatterND: data has shape \(4, 2\), was prepared for \(3, 2\)$"):
+        plan([[0.0, 0.0]] * 4, np.ones((3, 2)))
+    with pytest.raises(ShapeError, match=r"that of indices, \(1,\)$"):
+        scattergen.prepare([0], (3,), 0)(np.zeros(3), np.ones(2))
 
 
 def test_updates_that_are_a_part_of_out_are_read_before_it_is_written() -> None:

@@ -227,7 +227,7 @@ W8 = DTYPES["w8"]
         (lambda: kernel_spec(form=FORMS["strided"], depth=-1), "depth", -1, "0 to 64 for strided"),
         (lambda: OpSpec.parse("scatter_rows_f32_i64_r3a1_add"), "operator", "scatter_rows", "scatter, scatter_elem"),
         (lambda: OpSpec.parse("scatter_nd_f33_i64_r3k1_add"), "dtype", "f33", "one of bool, u8"),
-        (lambda: OpSpec.parse("scatter_nd_f32_x_r3k1_add"), "index", "x", "one of bool, u8"),
+        (lambda: OpSpec.parse("scatter_nd_f32_x_r3k1_add"), "index", "x", "^one of i32, i64 for ScatterND-18$"),
         (lambda: OpSpec.parse("scatter_nd_f32_i64_r3a1_add"), "spec", "scatter_nd_f32_i64_r3a1_add", "r<rank>k<num"),
         (lambda: OpSpec.parse("rubbish"), "spec", "rubbish", "<operator>_<dtype>_<index dtype>_r<rank>"),
         (lambda: KernelSpec.parse("rubbish"), "kernel", "rubbish", r"<rows\|wide_rows\|"),
@@ -257,6 +257,9 @@ def test_an_error_names_the_field_the_value_and_what_is_allowed(
         ("scater_nd_f32_i64_r3k1_add", "scatter_nd_f32_i64_r3k1_add"),
         ("scatter_elements_float32_i64_r3a1_add", "scatter_elements_f32_i64_r3a1_add"),
         ("tensor_scatter_f32_i64_r4a2_line", "tensor_scatter_f32_i64_r4a2_linear"),
+        ("tensor_scatter_float8_e4m3fn_i64_r4a2_linear", "tensor_scatter_f8e4m3fn_i64_r4a2_linear"),
+        ("scatter_elements_double_int64_r4a3_sum_opset16", "scatter_elements_f64_i64_r4a3_add_opset16"),
+        ("scatter_elements_f8e5m2_i64_r3a1_add", None),
         ("rubbish", None),
         ("scatter_nd_" * 10_000, None),
     ],
@@ -269,6 +272,37 @@ def test_a_text_that_is_nearly_a_spec_is_told_which(text: str, near: str | None)
     assert near in found if near else not found
     assert all(str(OpSpec.parse(one)) == one for one in found)
     assert pickle.loads(pickle.dumps(caught.value)).near == found
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("scatter_elements_f33_i64_r3a1_add", ["f32_i64_r3a1_add"]),
+        ("scatter_elements_f32_i64_r3a5_add", ["f32_i64_r3a2_add", "f32_i64_r3a1_add", "f32_i64_r3a0_add"]),
+        ("scatter_elements_f32_i64_r3k1_add", ["f32_i64_r3a1_add"]),
+        ("scatter_elements_f32_u32_r12a7_add", ["f32_i32_r12a7_add"]),
+        ("scatter_elements_f32_i64_r5a1_ad", ["f32_i64_r5a1_add"]),
+        ("scatter_elements_float_i64_r9a1_add", ["f32_i64_r9a1_add"]),
+    ],
+)
+def test_what_is_near_keeps_all_fields_but_the_wrong_one(text: str, near: list[str]) -> None:
+    with pytest.raises(SpecError) as caught:
+        OpSpec.parse(text)
+    assert [one.removeprefix("scatter_elements_") for one in caught.value.near] == near
+
+
+@pytest.mark.parametrize("row", [*TENSORS, *dtypes.OPAQUE], ids=str)
+def test_a_type_by_its_name_elsewhere_is_told_the_one_here(row: DType) -> None:
+    for name in {row.onnx, row.numpy_name} - {row.tag}:
+        with pytest.raises(SpecError) as caught:
+            OpSpec.parse(f"tensor_scatter_{name}_i64_r3a1_linear")
+        assert caught.value.near == (f"tensor_scatter_{row.tag}_i64_r3a1_linear",)
+        if "_" not in name:
+            assert caught.value.allowed.endswith(f'for TensorScatter-24; "{name}" is called "{row.tag}" here')
+        with pytest.raises(SpecError) as caught:
+            OpSpec.parse(f"scatter_nd_{name}_i64_r3k1_none")
+        if row in dtypes.OPAQUE:
+            assert "called" not in caught.value.allowed and not {"f8e5m2", "w8"} & {*caught.value.allowed.split(", ")}
 
 
 @pytest.mark.parametrize("word", [*SYNONYMS, *ELSEWHERE, "SUM", "Max"])

@@ -11,8 +11,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from scattergen.cli.answers import run
+from scattergen.cli.running import reported
 from scattergen.errors import ScattergenError
+from scattergen.onnx.report import LEGEND
 
 MODELS = Path(__file__).parents[1] / "tests" / "models"
 DEFAULT = ("gat_segment_softmax.dy", "graph_pooling.ts", "topk_topp_filter.dy")
@@ -35,12 +36,15 @@ def main(arguments: list[str] | None = None) -> int:
     )
     shared = {"rtol": chosen.rtol, "atol": chosen.atol, "json": False}
     try:
-        statuses = [run(argparse.Namespace(model=model, io=io, **shared)) for model, io in pairs]
+        reports = [reported(argparse.Namespace(model=model, io=io, **shared)) for model, io in pairs]
     except (ScattergenError, OSError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 2
-    print("NOT all equal" if any(statuses) else "all equal")
-    return max(statuses)
+    if any(report.nodes for report in reports):
+        print(LEGEND)
+    equal = all(report.equal for report in reports)
+    print("all equal" if equal else "NOT all equal")
+    return 0 if equal else 1
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):

@@ -23,7 +23,11 @@ def to_indices(array: Array, name: str, plain: bool) -> str:
     """
     if array.dtype.kind == "b":
         return f": a mask names its True elements, which np.flatnonzero({name}) or np.argwhere({name}) lists"
-    if plain or array.dtype.kind not in "uif":
+    if plain:
+        # The whole number past int64 that makes NumPy read floats, or uint64, fits no index type.
+        whole = array.dtype.kind == "f" and bool((np.abs(array) < 1 << 63).all())
+        return f": use np.asarray({name}).astype('int64'), where every value is whole" if whole else ""
+    if array.dtype.kind not in "uif":
         return ""
     limit = {"f": ", where every value is whole", "u": ", where every value is below 2**63"}
     narrow = array.dtype.kind == "u" and array.dtype.itemsize < 8

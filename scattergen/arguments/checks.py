@@ -76,8 +76,11 @@ def addressed(indices: Array, shape: tuple[int, ...], axis: int | None, op: Op) 
     if axis is None:
         depth = indices.shape[-1] if indices.ndim else len(shape) + 1
         if depth > len(shape):
+            from ..operators.meant import without_axis
+
             raise ShapeError(
                 f"{op}: indices has shape {indices.shape}, allowed is a last dim of 0 to {len(shape)} components"
+                f"{without_axis(tuple(shape), indices.shape)}"
             )
         return shape[:depth]
     return (shape[shapes.dim_of(axis, len(shape), "axis", op)],)

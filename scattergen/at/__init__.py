@@ -33,6 +33,15 @@ written; and a subclass of NumPy's array answers for itself. A read-only `a` is 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NoReturn
+
 from .at import add, assign, explain, maximum, minimum, multiply, put_along_axis
 
 __all__ = ["add", "assign", "explain", "maximum", "minimum", "multiply", "put_along_axis"]
+
+if not TYPE_CHECKING:  # to a type checker a wrong name stays wrong
+
+    def __getattr__(name: str) -> NoReturn:
+        from ..operators.elsewhere import missing
+
+        raise missing(__name__, name, __all__)

@@ -6,11 +6,10 @@ compares with more libraries, each in a process of its own.
 
 from __future__ import annotations
 
-import math
 import statistics
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from ..call.compiled import operator_spec
 from ..call.explained import REFERENCE, explain
 from ..errors import ScattergenError, ShapeError
 from . import cache_workload, workload
+from .table import Measured, table
 from .workload import Array, Workload
 
 if TYPE_CHECKING:
@@ -30,24 +30,6 @@ _MODULES: dict[str, Any] = {"window": cache_workload}
 
 _TURN = 0.02
 """Seconds of calls in one turn."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """What one workload took; seconds of a call."""
-
-    name: str
-    shapes: str
-    """Of data and indices; of TensorScatter those of data and update."""
-    kernel: str
-    threads: int
-    seconds: float
-    least: float
-    numpy_seconds: float
-    gigabytes_a_second: float
-    """Traffic that no implementation can do without, by the time taken."""
-    equal: bool
-    """Whether the result is NumPy's: bit for bit but for signs of zero and NaNs; products of complex numbers nearly."""
 
 
 def repeats(seconds: float) -> int:
@@ -63,28 +45,49 @@ def timed(function: Callable[[], Any], count: int) -> float:
     return (perf_counter() - start) / count
 
 
-def measure(work: Workload, rounds: int = 9) -> Measured:
-    """Return what `work` took, by the median of `rounds` turns; its kernel is built before."""
-    found = explain(work.function, *work.inputs, **work.attributes, opset=work.spec.opset)
-    ours, theirs = work.ours(), work.numpy()
+def measure(work: Workload, rounds: int = 9, *, in_place: bool = False, threads: int | None = None) -> Measured:
+    """Return what `work` took, by the median of `rounds` turns; its kernel is built before.
+
+    In place each of the two changes an array of its own, from call to call. `threads` are the most of ours.
+    """
+    theirs = (replace(work, data=work.data.copy()) if in_place else work).numpy(in_place)
+    work = replace(work, data=work.data.copy()) if in_place else work
+    more: dict[str, Any] = {"out": work.data} if in_place else {}
+    if threads is not None:
+        more["threads"] = threads
+    given = {"opset": work.spec.opset, **work.attributes, **more}
+    found, ours = explain(work.function, *work.inputs, **given), work.ours(**more)
     equal = _equal(ours(), theirs())
     counts = {function: repeats(min(timed(function, 1) for _ in range(3))) for function in (ours, theirs)}
     times: dict[Callable[[], Array], list[float]] = {function: [] for function in counts}
-    for _ in range(rounds):
-        for function, count in counts.items():
-            times[function].append(timed(function, count))
+    with np.errstate(all="ignore"):  # in place, values grow from call to call
+        for _ in range(rounds):
+            for function, count in counts.items():
+                times[function].append(timed(function, count))
     seconds = statistics.median(times[ours])
     return Measured(
         name=work.name,
         shapes=_shapes(work),
         kernel=found.kernel or ("the reference" if found.source == REFERENCE else "none"),
+        in_place="out" in given,
         threads=found.threads,
         seconds=seconds,
         least=min(times[ours]),
         numpy_seconds=statistics.median(times[theirs]),
-        gigabytes_a_second=work.traffic / seconds / 1e9,
+        gigabytes_a_second=_traffic(work, in_place) / seconds / 1e9,
         equal=equal,
     )
+
+
+def _traffic(work: Workload, in_place: bool) -> int:
+    """Return the bytes that every implementation has to read and write."""
+    if not in_place or work.spec.op.addressing in _MODULES:
+        return work.traffic
+    named = np.zeros(work.data.shape, np.bool_)
+    named[work.key()] = True
+    visits = 1 if work.reduction == "none" else 2
+    targets = visits * work.data.itemsize * int(np.count_nonzero(named))
+    return targets + workload.touched(work.indices) + workload.touched(work.updates)
 
 
 def _shapes(work: Workload) -> str:
@@ -128,45 +131,6 @@ def of_model(model: str, arrays: str | None = None) -> list[Workload]:
     return list(seen.values())
 
 
-_COLUMNS = ("workload", "shapes", "kernel", "threads", "µs", "NumPy µs", "NumPy / ours", "GB/s", "equal")
-
-_LEGEND = (
-    "shapes: of data and of indices, or update; GB/s: bytes that every implementation has to read and write, by the"
-    " time taken; equal: to NumPy's result"
-)
-
-
-def table(rows: Iterable[Measured]) -> str:
-    """Return the measurements as text for people, columns aligned, and what the columns are."""
-    cells: list[tuple[str, ...]] = [_COLUMNS]
-    for row in rows:
-        numbers = (row.seconds * 1e6, row.numpy_seconds * 1e6)
-        cells.append(
-            (row.name, row.shapes, row.kernel, str(row.threads), *(f"{number:,.1f}" for number in numbers),
-             short(row.numpy_seconds / row.seconds, 1), short(row.gigabytes_a_second, 2), "yes" if row.equal else "NO")
-        )  # fmt: skip
-    return "\n".join((*align(cells, left=3), _LEGEND))
-
-
-def short(number: float, decimals: int) -> str:
-    """Return a number, not negative, with so many decimals, or with more where these would show less than two of it."""
-    places = max(decimals, 1 - math.floor(math.log10(number))) if number > 0 else decimals
-    return f"{number:.{places}f}"
-
-
-def align(rows: Sequence[Sequence[str]], left: int) -> list[str]:
-    """Return rows of cells as lines: the first `left` columns to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        padded = (
-            cell.ljust(width) if number < left else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        lines.append("  ".join(padded).rstrip())
-    return lines
-
-
 def configure(parser: argparse.ArgumentParser) -> None:
     """Give `parser` the arguments of the command."""
     styles = "; ".join(f"{name}: {text}" for name, text in workload.STYLES.items())
@@ -182,7 +146,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--io", metavar="FILE.npz", help="inputs of the model, named in/<input>; else they are made up")
     turns = "turns of each, of which the median counts (default: %(default)s)"
-    parser.add_argument("--rounds", type=_rounds, default=9, metavar="N", help=turns)
+    parser.add_argument("--rounds", type=_count, default=9, metavar="N", help=turns)
+    in_place = "update data itself (out=data), whose values then change from call to call; without it a call makes a"
+    parser.add_argument("--in-place", action="store_true", help=f"{in_place} fresh array (TensorScatter: in place)")
+    parser.add_argument("--threads", type=_count, metavar="N", help="most threads of a call (default: as in a program)")
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -202,7 +169,7 @@ def run(chosen: argparse.Namespace) -> int:
             raise
         except ValueError as error:  # of NumPy: more bytes, or dims, than an array may have
             raise ShapeError(f"{spec}: there are no arrays of these shapes: {error}") from error
-    rows = [measure(work, chosen.rounds) for work in works]
+    rows = [measure(work, chosen.rounds, in_place=chosen.in_place, threads=chosen.threads) for work in works]
     print(table(rows))
     return 0 if all(row.equal for row in rows) else 1
 
@@ -220,7 +187,7 @@ def _seed(text: str) -> int:
     return _at_least(0, text)
 
 
-def _rounds(text: str) -> int:
+def _count(text: str) -> int:
     return _at_least(1, text)
 
 

@@ -41,13 +41,13 @@ class CacheWorkload(Workload):
         """Scattergen's function."""
         return tensor_scatter
 
-    def ours(self) -> Callable[[], Array]:
-        """Return the call through scattergen's function, as a user writes it."""
-        inputs, given = self.inputs, self.attributes
+    def ours(self, **more: Any) -> Callable[[], Array]:
+        """Return the call through scattergen's function, as a user writes it; `more` are further arguments."""
+        inputs, given = self.inputs, {**self.attributes, **more}
         return lambda: tensor_scatter(*inputs, **given)
 
-    def numpy(self) -> Callable[[], Array]:
-        """Return the call as NumPy's users write it: slices, for each entry of the batch one or two."""
+    def numpy(self, in_place: bool = True) -> Callable[[], Array]:
+        """Return the call as NumPy's users write it, always in place: slices, for each of the batch one or two."""
         out = self.data.copy()
         cache, update = np.moveaxis(out, self.spec.place, 1), np.moveaxis(self.updates, self.spec.place, 1)
         size, length, starts = cache.shape[1], update.shape[1], self.indices

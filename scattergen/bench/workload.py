@@ -47,7 +47,7 @@ class Workload:
     @property
     def traffic(self) -> int:
         """Bytes of the arrays: data read, result written, indices and updates read once."""
-        return 2 * _touched(self.data) + _touched(self.indices) + _touched(self.updates)
+        return 2 * touched(self.data) + touched(self.indices) + touched(self.updates)
 
     @property
     def inputs(self) -> tuple[Array, ...]:
@@ -73,19 +73,17 @@ class Workload:
         found: Callable[..., Array] = getattr(api, self.spec.op.prefix)
         return found
 
-    def ours(self) -> Callable[[], Array]:
-        """Return the call through scattergen's function, as a user writes it.
+    def ours(self, **more: Any) -> Callable[[], Array]:
+        """Return the call through scattergen's function, as a user writes it; `more` are further arguments.
 
         The caller module is made first: no measurement should meet the one process that has to do without it.
         """
         caller.make()
         function, data, indices, updates = self.function, self.data, self.indices, self.updates
         place, reduction = self.spec.place, self.spec.reduction
-        if (
-            self.spec.opset != self.spec.op.version(self.spec.op.default_opset).since
-            or self.spec.op.prefix == "scatter"
-        ):
-            given = {**self.attributes, "opset": self.spec.opset}
+        usual = self.spec.op.version(self.spec.op.default_opset).since
+        if more or self.spec.opset != usual or self.spec.op.prefix == "scatter":
+            given = {**self.attributes, "opset": self.spec.opset, **more}
             return lambda: function(data, indices, updates, **given)
         if self.spec.op.addressing == "axis":
             return lambda: function(data, indices, updates, place, reduction)
@@ -100,31 +98,32 @@ class Workload:
         grid[self.spec.place] = self.indices
         return tuple(grid)
 
-    def numpy(self) -> Callable[[], Array]:
-        """Return the call as NumPy's users write it: a copy, then an assignment or ``ufunc.at``."""
+    def numpy(self, in_place: bool = False) -> Callable[[], Array]:
+        """Return the call as NumPy's users write it: a copy unless in place, then an assignment or ``ufunc.at``."""
         data, indices, updates, place = self.data, self.indices, self.updates, self.spec.place
+        start = data.view if in_place else data.copy
         if self.reduction != "none":
             at, key = UFUNCS[self.reduction].at, self.key()
-            return lambda: _changed(data, lambda out: at(out, key, updates))
+            return lambda: _changed(start(), lambda out: at(out, key, updates))
         sizes = [size for dim, size in enumerate(data.shape) if dim != place]
         extents = [extent for dim, extent in enumerate(indices.shape) if dim != place]
         if self.spec.op.addressing == "axis" and sizes == extents:
-            return lambda: _changed(data, lambda out: np.put_along_axis(out, indices, updates, axis=place))
+            return lambda: _changed(start(), lambda out: np.put_along_axis(out, indices, updates, axis=place))
         key = self.key()
-        return lambda: _changed(data, lambda out: out.__setitem__(key, updates))
+        return lambda: _changed(start(), lambda out: out.__setitem__(key, updates))
 
 
 UFUNCS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 """What a reduction is to NumPy, whose ``at`` runs in row-major order of the indices."""
 
 
-def _changed(data: Array, change: Callable[[Array], object]) -> Array:
-    out = data.copy()
+def _changed(out: Array, change: Callable[[Array], object]) -> Array:
     change(out)
     return out
 
 
-def _touched(array: Array) -> int:
+def touched(array: Array) -> int:
+    """Return the bytes of an array, those that repeat by a stride of 0 once."""
     extents = (extent for extent, stride in zip(array.shape, array.strides, strict=True) if stride)
     found: int = array.itemsize * math.prod(extents)
     return found

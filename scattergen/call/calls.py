@@ -75,7 +75,12 @@ def _bound(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     signature, names, by_place, defaults = _parameters(function)
     call = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
     if len(args) > by_place or call.keys() != signature.parameters.keys() or kwargs.keys() & names[: len(args)]:
-        signature.bind(*args, **kwargs)
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            from ..operators.elsewhere import keywords
+
+            raise TypeError(f"{error}{keywords(kwargs, names)}") from None
     return call
 
 

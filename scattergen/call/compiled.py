@@ -46,15 +46,24 @@ class Variant(Record):
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """The compiled form of an operator spec: call it with arrays of that rank and those types."""
+    """The compiled form of an operator spec: call it with arrays of that rank and those types.
+
+    A call takes the three arrays, `out` and `threads`. Axis or index depth, reduction, mode and opset are parts of the
+    spec, which no argument can change; `duplicates`, `unique` and `accumulate` are for the operators' own functions.
+    Kernels can be pickled and serve any number of threads at once.
+    """
 
     spec: OpSpec
     variants: tuple[Variant, ...]
+    """The kernels that calls of the spec may need; shapes and strides of a call pick one."""
 
     def __call__(
         self, data: Any, indices: Any, updates: Any, *, out: Any = None, threads: int | None = None
     ) -> np.ndarray[Any, Any]:
-        """Return what the operator gives; arguments and exceptions are those of `scatter_elements` and `scatter_nd`."""
+        """Return what the operator gives; arguments and exceptions are those of `scatter_elements` and `scatter_nd`.
+
+        There is no argument for what the spec says: its axis, reduction and opset.
+        """
         result = fast.recall(data, indices, updates, out, self.spec, threads)
         if result is not None:
             return result
@@ -90,7 +99,7 @@ class Kernel:
         return DTypeError(f"{self.spec}: {to_type_of_kernel(value, name, given, wanted.numpy_name)}")
 
     def variant(self, form: str) -> Variant:
-        """Return the kernel of a loop form (``rows``); raise `SpecError` if this spec never needs it."""
+        """Return the kernel of a loop form (``rows``); raise `SpecError` (ValueError) if this spec never needs it."""
         found = [variant for variant in self.variants if variant.spec.form.name == form]
         if not found:
             forms = ", ".join(variant.spec.form.name for variant in self.variants)
@@ -154,6 +163,11 @@ def _names_kernel(text: str) -> bool:
 
 def compile(spec: OpSpec | str) -> Kernel:
     """Return the kernels of `spec` (an `OpSpec` or its text), building those that nobody has yet.
+
+    The `Kernel` is called as ``kernel(data, indices, updates, *, out=None, threads=None)``, that of a TensorScatter as
+    ``kernel(past_cache, update, write_indices=None, *, out=None, threads=None)``: all else is part of the spec. Its
+    ``variants`` are the C kernels, each with ``source``, ``library`` and ``address``. ``variant("rows")`` is one of
+    them by the form of its loops, and ``bind(...)`` is the call bound to its arrays.
 
     Raises:
         SpecError: the text names no operator spec; a kernel's name is for `show` and ``scattergen build``.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import arrays, memory
+from ..arguments import arrays, kept, memory
 from ..arguments.arrays import Array
 from ..arguments.checks import addressed, sizes_of
 from ..errors import ShapeError
@@ -22,9 +22,6 @@ from ..operators import bounds
 from ..operators.ops import OPS, Op
 from . import dispatch, fast
 from .threads import most as most_threads
-
-_MOST_NARROW = 2**31 - 1
-"""The largest size that is an int32 itself: it is added to negative indices in their own type."""
 
 _MOST_KEPT = 64
 """Kinds of arrays that a `Prepared` knows; when there are more, all are forgotten and made again as they come."""
@@ -113,14 +110,23 @@ class Prepared:
                 if self._kept.get(key) is not served:  # dropped while it ran
                     self.forget()
                 return result
-        arguments = arrays.prepare(
-            self._op, self._opset, self._axis, self._reduction, data, self._indices, updates, out,
-            checked=True, unique=self._unique,
-        )  # fmt: skip
+        try:
+            arguments = arrays.prepare(
+                self._op, self._opset, self._axis, self._reduction, data, self._indices, updates, out,
+                checked=True, unique=self._unique,
+            )  # fmt: skip
+        except ShapeError as error:
+            raise self._misfit(error, arrays.as_data(data, self._op).shape) from None
         if arguments.data.shape != self._shape:
-            raise ShapeError(f"{self._op}: data has shape {arguments.data.shape}, was prepared for {self._shape}")
+            raise self._misfit(None, arguments.data.shape)
         result = dispatch.execute(arguments, self._threads, self._keep if plain else None, same_indices=True)
         return result if out is None else out
+
+    def _misfit(self, error: ShapeError | None, given: tuple[int, ...]) -> ShapeError:
+        """Return what is wrong with a call on data of shape `given`; `error` is what the operator says."""
+        if error is None or given != self._shape:
+            return ShapeError(f"{self._op}: data has shape {given}, was prepared for {self._shape}")
+        return error if self._axis is not None else ShapeError(f"{error}; prepared without axis=: for scatter_nd")
 
     def _keep(self, call: Call, data: Array, indices: Array, updates: Array, out: Array | None) -> None:
         served = fast.serving(call, call.pointer, data, indices, updates, out)
@@ -142,12 +148,7 @@ _After = tuple[tuple[int, ...], "int | None", bool]
 
 def _again(before: _Before, lean: Array, shape: tuple[int, ...], after: _After) -> Prepared:
     """Return a plan that was pickled or copied; the arguments of `Prepared` stand before and after its indices."""
-    return Prepared(*before, _unwritable(lean, shape), *after)
-
-
-def _unwritable(lean: Array, shape: tuple[int, ...]) -> Array:
-    lean.flags.writeable = False
-    return np.broadcast_to(lean, shape)
+    return Prepared(*before, kept.unwritable(lean, shape), *after)
 
 
 def _kind(data: Any, out: Any) -> int:
@@ -175,7 +176,8 @@ def prepare(
         data_shape: the shape of every `data` to come.
         axis: that of `scatter_elements`; None for `scatter_nd`, whose tuples lie along the last dim.
         reduction: one of none, add, mul, max, min.
-        opset: the ONNX opset whose rules hold.
+        opset: the ONNX opset whose rules hold: those of the newest version of the operator up to it. There is no
+            upper limit: 99 means the last version.
         threads: most threads of a call; results do not depend on it.
         unique: a promise that no two updates have one target.
 
@@ -189,11 +191,11 @@ def prepare(
     most_threads(threads)
     _refuse_misfits(op, opset, axis, reduction, given, shape, unique)
     sizes = addressed(given, shape, axis, op)
-    kept = _private(given, None if axis is None else axis % len(shape))
-    bad = bounds.find_out_of_bounds(kept, sizes, str(op))
+    own = kept.private(given, None if axis is None else axis % len(shape))
+    bad = bounds.find_out_of_bounds(own, sizes, str(op))
     if bad is not None:
         raise bad
-    return Prepared(op, opset, axis, reduction, _lean(kept, sizes), shape, threads, unique)
+    return Prepared(op, opset, axis, reduction, kept.lean(own, sizes), shape, threads, unique)
 
 
 def _refuse_misfits(
@@ -208,32 +210,11 @@ def _refuse_misfits(
         data, written = np.broadcast_to(byte, shape), np.broadcast_to(byte, updates)
     except ValueError as error:
         raise ShapeError(f"{op}: data_shape is {shape}, and NumPy has no such arrays: {error}") from None
-    arrays.prepare(op, opset, axis, reduction, data, indices, written, None, unique=unique)
+    try:
+        arrays.prepare(op, opset, axis, reduction, data, indices, written, None, unique=unique)
+    except ShapeError as error:
+        if axis is not None:
+            raise
+        from ..operators.meant import without_axis
 
-
-def _private(indices: Array, axis: int | None) -> Array:
-    """Return a packed copy; dims off the axis along which indices repeat have stride 0."""
-    copy = memory.compact(indices, indices.dtype.newbyteorder("="))
-    if axis is None:
-        return copy
-    lean = copy
-    for dim in range(copy.ndim - 1, -1, -1):
-        if dim != axis and lean.shape[dim] > 1:
-            first, second = (lean[(slice(None),) * dim + (slice(at, at + 1),)] for at in (0, 1))
-            # most indices differ at once: then the rest need not be compared
-            if lean.strides[dim] == 0 or ((second == first).all() and (lean == first).all()):
-                lean = first
-    return np.broadcast_to(np.ascontiguousarray(lean), copy.shape)
-
-
-def _lean(indices: Array, sizes: tuple[int, ...]) -> Array:
-    """Return checked indices, none of them negative, in the least type that holds them."""
-    narrow = all(size <= _MOST_NARROW for size in sizes)
-    once = memory.unrepeated(indices)
-    if len(sizes) > 1:  # components that are alike have sizes of their own
-        once = np.broadcast_to(once, (*once.shape[:-1], len(sizes)))
-    wrapped: Array = once.astype(np.int32 if narrow else np.int64, order="C")
-    negative = wrapped < 0
-    if negative.any():
-        np.add(wrapped, np.array(sizes, wrapped.dtype), out=wrapped, where=negative)
-    return _unwritable(wrapped, indices.shape)
+        raise ShapeError(f"{error}{without_axis(shape, indices.shape)}") from None

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import argparse
-import json
-import math
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import inspection
 from ..cache.upkeep import Entry
 from ..common.progress import Done
 from ..common.words import number_of
+from ..lower.kernel import KernelSpec
 from . import terminal
-
-if TYPE_CHECKING:
-    from ..onnx import Report
 
 Command = Callable[[argparse.Namespace], int]
 
 
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=1, default=str))
-
-
 def show(chosen: argparse.Namespace) -> int:
-    """Print the C of a spec."""
+    """Print the C of a kernel, or list those of an operator's spec."""
     found = inspection.sources(chosen.spec)
     if chosen.json:
-        _print_json({"spec": chosen.spec, "kernels": [{"name": name, "source": found[name]} for name in found]})
+        terminal.print_json({"spec": chosen.spec, "kernels": [{"name": name, "source": found[name]} for name in found]})
     elif chosen.list:
         print("\n".join(found))
-    else:
+    elif chosen.all or len(found) == 1:
         terminal.c_source("\n".join(found.values()))
+    else:
+        rows = [(name, str(text.count("\n")), KernelSpec.parse(name).form.summary) for name, text in found.items()]
+        terminal.table(("kernel", "lines of C", "what it does"), rows)
+        print(f"`scattergen show {next(iter(found))}` prints the C of one, and --all that of all.")
     return 0
 
 
@@ -69,7 +65,7 @@ def build(chosen: argparse.Namespace) -> int:
     sizes = {path: (chosen.output / path).stat().st_size for path in (*made.libraries.values(), made.static)}
     if chosen.json:
         kernels, levels = list(made.kernels), list(made.libraries)
-        _print_json(
+        terminal.print_json(
             {"folder": str(chosen.output), "kernels": kernels, "levels": levels, "bytes": sizes, "seconds": seconds}
         )
         return 0
@@ -85,68 +81,11 @@ def build(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def run(chosen: argparse.Namespace) -> int:
-    """Run a model, and print a table of its scatter nodes."""
-    from ..onnx import load_arrays, nodes
-    from ..onnx import run as run_model
-    from ..onnx.report import HEADERS
-
-    found = nodes(chosen.model)
-    inputs, expected = load_arrays(chosen.io) if chosen.io else (None, None)
-    if not chosen.json:
-        rows = [(node.name, str(node.spec or f"({node.reason})")) for node in found]
-        lines = terminal.aligned(rows) if rows else ["(no scatter nodes)"]
-        print("\n".join((chosen.model.name, *(f"  {line}" for line in lines))))
-    progress = terminal.Progress()
-    try:
-        report = run_model(chosen.model, inputs, expected, rtol=chosen.rtol, atol=chosen.atol, progress=progress)
-    finally:
-        progress.end()
-    if chosen.json:
-        _print_json(_report(report))
-    else:
-        terminal.table(HEADERS, report.rows(), whole=2)
-        print("\n".join(f"  {line}" for line in report.summary()), end="\n\n")
-    return 0 if report.equal else 1
-
-
-def _report(report: Report) -> dict[str, Any]:
-    """Return a report as values that JSON has; NaN is none of them."""
-
-    def number(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
-    return {
-        "equal": report.equal,
-        "inputs": report.inputs_are,
-        "expected": report.expected_are,
-        "nodes": [
-            {
-                "name": row.node.name,
-                "spec": str(row.node.spec or ""),
-                "kernel": row.kernel,
-                "source": row.source,
-                "ready_seconds": row.ready,
-                "seconds": row.seconds,
-                "reference_seconds": number(row.reference_seconds),
-                "calls": row.calls,
-                "equal": row.equal,
-                "difference": number(row.difference),
-            }
-            for row in report.nodes
-        ],
-        "not_run": [node.name for node in report.not_run],
-        "outputs": [
-            {"name": row.name, "equal": row.equal, "difference": number(row.difference)} for row in report.outputs
-        ],
-    }
-
-
 def env(chosen: argparse.Namespace) -> int:
     """Print what decides how calls are served here."""
     found = inspection.env()
     if chosen.json:
-        _print_json(found)
+        terminal.print_json(found)
         return 0
     settings = found.pop("settings")
     levels = enumerate(found["cpu"]["caches"], 1)
@@ -175,7 +114,7 @@ def cache_dir(chosen: argparse.Namespace) -> int:
     """Print where the store is."""
     path = inspection.cache_dir()
     if chosen.json:
-        _print_json({"path": str(path)})
+        terminal.print_json({"path": str(path)})
     else:
         print(path)
     return 0
@@ -185,7 +124,7 @@ def cache_list(chosen: argparse.Namespace) -> int:
     """Print the entries of the store."""
     entries = inspection.cache_list()
     if chosen.json:
-        _print_json([_entry(entry) for entry in entries])
+        terminal.print_json([_entry(entry) for entry in entries])
         return 0
     now = time.time()
     rows = [
@@ -229,7 +168,7 @@ def cache_prune(chosen: argparse.Namespace) -> int:
 
 def _print_removed(chosen: argparse.Namespace, entries: Sequence[Entry], word: str) -> None:
     if chosen.json:
-        _print_json([{"kernel": entry.name, "path": str(entry.path), "bytes": entry.size} for entry in entries])
+        terminal.print_json([{"kernel": entry.name, "path": str(entry.path), "bytes": entry.size} for entry in entries])
         return
     print("\n".join((*(f"{word}: {entry.path.name}" for entry in entries), f"{len(entries)} {word}")))
 
@@ -238,7 +177,7 @@ def cache_clear(chosen: argparse.Namespace) -> int:
     """Remove every entry, and say how many there were."""
     number = inspection.cache_clear()
     if chosen.json:
-        _print_json({"removed": number})
+        terminal.print_json({"removed": number})
     else:
         print(f"{number} removed")
     return 0

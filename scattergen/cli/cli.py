@@ -17,7 +17,7 @@ from pathlib import Path
 from .. import __version__
 from ..bench import bench
 from ..errors import CompileError, ScattergenError
-from . import answers, completion, terminal
+from . import answers, completion, running, terminal
 
 _SPEC = (
     "text of an operator's spec (scatter_elements_f32_i64_r3a1_add) or of a kernel's (rows_f32_i64_add); Names in"
@@ -95,9 +95,12 @@ def _command(
 
 
 def _show(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    made = _command(commands, "show", "print the C of a spec exactly as it is compiled", answers.show)
+    more = " Of an operator's spec, which has several kernels, print a list of them."
+    made = _command(commands, "show", "print the C of a kernel exactly as it is compiled", answers.show, more=more)
     made.add_argument("spec", metavar="SPEC", help=_SPEC)
-    made.add_argument("--list", action="store_true", help="print only the names of the kernels")
+    shown = made.add_mutually_exclusive_group()
+    shown.add_argument("--all", action="store_true", help="print the C of all kernels of the spec")
+    shown.add_argument("--list", action="store_true", help="print only the names of the kernels")
 
 
 def _build(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -142,7 +145,7 @@ A list in a file has specs by name and products of fields:
 
 def _run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     summary = "run a model, and compare each scatter node with ONNX's own operator"
-    made = _command(commands, "run", summary, answers.run)
+    made = _command(commands, "run", summary, running.run)
     made.add_argument("model", metavar="MODEL", type=Path, help="an ONNX file")
     made.add_argument("--io", type=Path, metavar="FILE", help="an .npz of arrays named in/<input> and out/<output>")
     made.add_argument("--rtol", type=_tolerance, help="relative tolerance of floats; default 2e-5, more for halves")

@@ -6,6 +6,7 @@ Colours come from rich, if that is installed and NO_COLOR is not set.
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -63,6 +64,11 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, whole: int |
     for row in rows:
         grid.add_row(*map(escape, row))
     console.Console().print(grid)
+
+
+def print_json(value: Any) -> None:
+    """Print a value for programs; what JSON has not, as its text."""
+    print(json.dumps(value, indent=1, default=str))
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -8,6 +8,8 @@ of threads. ONNX knows nothing of them.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NoReturn
+
 from .reduce import (
     scatter,
     scatter_add,
@@ -29,3 +31,10 @@ __all__ = [
     "scatter_reduce",
     "scatter_sum",
 ]
+
+if not TYPE_CHECKING:  # to a type checker a wrong name stays wrong
+
+    def __getattr__(name: str) -> NoReturn:
+        from ..operators.elsewhere import missing
+
+        raise missing(__name__, name, __all__)

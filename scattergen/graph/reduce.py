@@ -34,7 +34,7 @@ def scatter(
         reduce: sum (or add), mul (or prod), mean, max, min.
         out: holds what the reduction starts from, and the result: rows are added to it, multiplied into it,
             compared with it; a mean is ``(out + sum) / max(count, 1)``. Without it, targets without a row are 0,
-            of mul 1.
+            of mul 1. Nothing else may write to it meanwhile, not even to elements that no index names.
         threads: most threads of this call; the result does not depend on it.
         accumulate: float32: sums, products and means of float16 and bfloat16 are kept in float32 and rounded once.
 
@@ -155,7 +155,8 @@ def scatter_reduce(
         reduce: sum, prod, mean, amax, amin.
         include_self: whether what `data` holds takes part. Else targets that `index` names start afresh; all others
             keep what they hold, in either case.
-        out: array of the shape and type of `data` for the result; may be `data` itself.
+        out: array of the shape and type of `data` for the result; may be `data` itself. Nothing else may write to it
+            meanwhile, not even to elements that no index names.
         threads: most threads of this call; the result does not depend on it.
         accumulate: as in `scatter`.
 

@@ -110,6 +110,15 @@ def _out_of_bounds(given: Rows, size: int | None) -> IndexOutOfBounds:
     places = np.argwhere((own < 0) if size is None else (own < 0) | (own >= size))[: IndexOutOfBounds.MOST]
     found = [tuple(map(int, place)) for place in places]
     limit = size if size is not None else int(max(own.max() + 1, 1))
-    return IndexOutOfBounds(
-        given.who, tuple(found), tuple(int(own[place]) for place in found), tuple((0, limit) for _ in found), "index"
-    )
+    values = tuple(int(own[place]) for place in found)
+    reason = _of_negative(given, size) if values[0] < 0 else ""
+    return IndexOutOfBounds(given.who, tuple(found), values, tuple((0, limit) for _ in found), "index", reason)
+
+
+def _of_negative(given: Rows, size: int | None) -> str:
+    """Return what to do with negative ones: some libraries count from the end, others mark rows of no target by -1."""
+    wrapped = f"np.where(index < 0, index + {'dim_size' if size is None else size}, index)"
+    text = f"and none counts from the end here: use {wrapped} for that"
+    if given.own.ndim > 1:
+        return text
+    return f"{text}, or np.compress(index >= 0, src, {given.dim}) and index[index >= 0] to leave such rows out"

@@ -16,7 +16,7 @@ import numpy as np
 from ..common import config, log
 from ..common.paths import content, template_folder
 from ..compiler import build
-from ..errors import ScattergenError
+from ..errors import CompilerNotFound, ScattergenError
 from . import loader
 
 NAME = "scattergen_caller"
@@ -27,8 +27,15 @@ int64_t scattergen_functions(uintptr_t list);
 """
 
 _PARTS = ("call", "memory", "site", "table", "bound", "functions")
+_IS_CPYTHON = sys.implementation.name == "cpython"
+"""Elsewhere an object's id is not its address."""
+
 _calls = 0
 _tried = False
+_path = ""
+"""Where the module lies that this process uses."""
+_failure = ""
+"""Why this process could not build it, or not load it."""
 
 
 def adopt() -> bool:
@@ -64,18 +71,51 @@ def _start() -> None:
 
 
 def _take(*, build_it: bool) -> bool:
+    global _path, _failure
     if loader.has_caller():
         return True
-    if sys.implementation.name != "cpython":  # elsewhere an object's id is not its address
+    if not _IS_CPYTHON:
         return False
     try:
-        loader.use_caller(build.module(NAME, _recipe(), source, _include_dirs, build=build_it))
-    except (ScattergenError, ImportError, OSError, UnicodeError) as error:  # the last: a path of any bytes, from 3.13 on
+        path = build.module(NAME, _recipe(), source, _include_dirs, build=build_it)
+        _path = str(path)
+        loader.use_caller(path)
+    except (ScattergenError, ImportError, OSError, UnicodeError) as error:  # 3.13 wants paths that are text
         log.debug("calls go without the caller module: %s", error)
+        _failure = str(error) if build_it or isinstance(error, (ImportError, UnicodeError)) else _failure
         return False
     if loader.functions is not None:
         loader.functions.keep_memory(min(config.settings().keep_memory, sys.maxsize))
     return True
+
+
+def status() -> dict[str, str]:
+    """Return where the module lies, and which calls use it or why none does; this loads and builds nothing."""
+    if loader.has_caller():
+        return {"path": _path, "state": "calls of this process go through it"}
+    if not _IS_CPYTHON:
+        return {"path": "", "state": f"none on {sys.implementation.name}: small calls take longer"}
+    try:
+        path = str(build.module(NAME, _recipe(), source, _include_dirs, build=False))
+    except (ScattergenError, ImportError, OSError) as error:
+        return {"path": "", "state": f"none, so that small calls take longer: {_failure or _why_none(error)}"}
+    return {"path": path, "state": _failure or "calls go through it from the second one of a process on"}
+
+
+def _why_none(error: Exception) -> str:
+    """Return why the store lacks the module, which `error` says, and what to do."""
+    from ..compiler import toolchain
+
+    chosen = config.settings()
+    if chosen.compile == "never":
+        return str(error)
+    if not any(os.path.isfile(os.path.join(folder, "Python.h")) for folder in _include_dirs()):
+        return f"there is no Python.h in {', '.join(_include_dirs())}; install the headers of this Python"
+    try:
+        toolchain.find(chosen)
+    except CompilerNotFound:
+        return "there is no C compiler"
+    return f"not built yet; {loader.MANY_CALLS} calls of a process have it built, scattergen.compile does at once"
 
 
 def _include_dirs() -> list[str]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ..common import config, log, machine
 from ..common.paths import PACKAGE
 from ..common.record import Record
+from ..common.words import number_of
 from ..compiler import request
 from ..errors import AheadOfTimeError, ScattergenError
 from . import loader
@@ -41,6 +42,11 @@ class Folder(Record):
     """The instruction-set level of the library that is used."""
     library: Path | None = None
     loaded: Mapping[str, Loaded] = MappingProxyType({})
+
+    def __repr__(self) -> str:
+        level = f" for {self.level}" if self.level else ""
+        what = f"refused: {self.refusal}" if self.refusal else f"{number_of(len(self.loaded), 'kernel')}{level}"
+        return f"<Folder {self.path}: {what}>"
 
     @property
     def kernels(self) -> tuple[str, ...]:

@@ -64,7 +64,8 @@ def ready(spec: KernelSpec, elements: int | None = None) -> Ready:
         try:
             found = _ready.setdefault(spec, _ahead_of_time(spec) or (_soonest(spec) if small else _best(spec)))
         except KernelUnavailable as error:
-            raise KernelUnavailable(f"{error}. {_asked()}: `scattergen build {spec} -o FOLDER` makes one") from None
+            advice = f"`scattergen build {spec} -o FOLDER` makes a folder that has it"
+            raise KernelUnavailable(f"{error}. {_asked()}: {advice}") from None
     if not found.is_baseline:
         return found
     if elements is not None:
@@ -121,7 +122,7 @@ def _ahead_of_time(spec: KernelSpec) -> Ready | None:
 def _asked() -> str:
     """Return which folders of kernels built ahead of time were asked, in words."""
     used = [str(folder.path) for folder in prebuilt.folders() if folder.library]
-    return f"Nor has {', '.join(used)} it" if used else "No folder with it is in SCATTERGEN_AOT_PATH"
+    return f"It is not in {' or '.join(used)} either" if used else "No folder with it is in SCATTERGEN_AOT_PATH"
 
 
 def _soonest(spec: KernelSpec) -> Ready:

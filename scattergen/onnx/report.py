@@ -12,6 +12,9 @@ HEADERS = ("node", "kernel", "ready", "time", "reference", "ratio", "equal")
 reference are one call of scattergen's operator and of the own one of ONNX's reference evaluator, which is Python."""
 
 
+LEGEND = "reference: ONNX's own evaluator, which is written in Python and made to be right, not fast"
+"""What the rows have to be read with."""
+
 _WORDS = {True: "yes", False: "NO", None: "-"}
 
 
@@ -94,12 +97,10 @@ class Report:
             verdict = "equal" if row.equal else f"NOT EQUAL, off by {row.difference:.2g}"
             lines.append(f"output {row.name}: {verdict}")
         lines.append(f"inputs: {self.inputs_are}; expected outputs: {self.expected_are}")
-        if self.nodes:
-            lines.append("reference: ONNX's own evaluator, which is written in Python and made to be right, not fast")
         return lines
 
     def __str__(self) -> str:
-        return "\n".join([*align([HEADERS, *self.rows()]), *self.summary()])
+        return "\n".join([*align([HEADERS, *self.rows()]), *self.summary(), *([LEGEND] if self.nodes else [])])
 
 
 def align(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -110,7 +110,11 @@ def evaluate(reference: ReferenceEvaluator, feeds: Arrays, feeds_are: str) -> Se
             raise ours from None
         if feeds_are == "random":
             shapes = ", ".join(f"{name} {array.dtype}{list(array.shape)}" for name, array in feeds.items())
-            raise ShapeError(f"the model does not run on made-up inputs ({shapes}): give real ones") from error
+            cause = ours or error
+            raise ShapeError(
+                f"the model does not run on made-up inputs ({shapes}): give real ones, unless it is this that"
+                f" no input mends: {type(cause).__name__}: {cause}"
+            ) from error
         raise ModelError(f"ONNX's evaluator does not run the model: {type(error).__name__}: {error}") from error
     return outputs
 

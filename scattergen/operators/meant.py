@@ -20,6 +20,7 @@ def reading(
         _rows(axis, data, indices, updates, alike)
         or _along_another_axis(op, axis, data, indices, updates, alike)
         or _tuples(op, axis, data, indices, updates, alike)
+        or _elements(op, data, indices, updates, alike)
         or _repeated(updates, wanted)
     )
     return f"; {found}" if found else ""
@@ -29,6 +30,22 @@ def another_axis(data: Shape, indices: Shape) -> str:
     """Return the end of a message: the axis with which `indices`, too large off theirs, would fit `data`."""
     longer = [dim for dim, (size, extent) in enumerate(zip(data, indices, strict=True)) if extent > size]
     return f"; did you mean axis={longer[0]}?" if len(longer) == 1 else ""
+
+
+def without_axis(data: Shape, indices: Shape) -> str:
+    """Return the end of a message of what was given no axis: how `indices` would fit `data`, empty for not."""
+    axes = " or ".join(f"axis={axis}" for axis in _axes(data, indices))
+    if axes:
+        return f"; without axis= it is about scatter_nd: for scatter_elements give {axes}"
+    return "; for whole rows: indices[:, None]" if len(indices) == 1 and data else ""
+
+
+def _axes(data: Shape, indices: Shape) -> list[int]:
+    """Return the axes along which ScatterElements takes `indices`, whatever they hold."""
+    if len(data) != len(indices):
+        return []
+    longer = {dim for dim, (size, extent) in enumerate(zip(data, indices, strict=True)) if extent > size}
+    return [axis for axis in range(len(data)) if longer <= {axis}]
 
 
 def _rows(axis: int, data: Shape, indices: Shape, updates: Shape, alike: str) -> str:
@@ -55,6 +72,15 @@ def _tuples(op: Op, axis: int, data: Shape, indices: Shape, updates: Shape, alik
         return ""
     fits = updates == indices[:-1] + data[indices[-1] :]
     return f"for index tuples along the last dim: scatter_nd(data, indices, updates{alike})" if fits else ""
+
+
+def _elements(op: Op, data: Shape, indices: Shape, updates: Shape, alike: str) -> str:
+    """Answer for an index for each update, given to an operator whose indices are tuples."""
+    axes = _axes(data, indices) if op.addressing == "tuples" and updates == indices else []
+    if not axes:
+        return ""
+    more = "".join(f" or axis={axis}" for axis in axes[1:])
+    return f"for an index for each update: scatter_elements(data, indices, updates, axis={axes[0]}{alike}){more}"
 
 
 def _repeated(updates: Shape, wanted: Shape | None) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 
 from ..errors import SpecError
 from . import dtypes, ops
@@ -47,37 +48,67 @@ def called_here(reduction: str, op: ops.Op, version: ops.Version) -> str:
     return f'; did you mean "{name}"{late}?' if name == word else f'; "{reduction}" is called "{name}" here{late}'
 
 
-def near_names(text: str, parse: Callable[[str], object]) -> tuple[str, ...]:
-    """Return texts that `parse` takes, the likeliest first: `text` with another word, or one more.
+def type_called_here(name: str, allowed: Iterable[dtypes.DType]) -> str:
+    """Return the end of a message: what a type that is none of `allowed` by this name is called here."""
+    short = _short_names().get(name, "")
+    return f'; "{name}" is called "{short}" here' if any(row.tag == short for row in allowed) else ""
 
-    It takes some 20 ms.
+
+def near_names(text: str, parse: Callable[[str], object]) -> tuple[str, ...]:
+    """Return texts that `parse` takes, the likeliest first: `text` with another word that is like it, or one more.
+
+    Words that other libraries have for types and reductions are written as here. It takes some 20 ms.
     """
-    words = text.split("_")
-    if len(text) > LONGEST or len(words) not in WORDS:
+    if len(text) > LONGEST:
         return ()
-    if not ELSEWHERE.keys().isdisjoint(words):
+    renamed = _renamed(text)
+    words = renamed.split("_")
+    if len(words) not in WORDS or not ELSEWHERE.keys().isdisjoint(words):
         return ()
-    renamed = "_".join(SYNONYMS.get(word, word) for word in words)
     if renamed != text and _takes(parse, renamed):
         return (renamed,)
-    numbers = [f"r{rank}{letter}{number}" for rank in range(1, 7) for letter in "ak" for number in range(rank + 1)]
+    vocabulary = _vocabulary(renamed)
+    candidates = {
+        "_".join((*words[:at], word, *words[end:]))
+        for at in range(len(words) + 1)
+        for end, known in ((at, vocabulary), (at + 1, most_like("".join(words[at : at + 1]), vocabulary, None)))
+        for word in known
+    }
+    return most_like(renamed, [one for one in sorted(candidates) if _takes(parse, one)])
+
+
+def _renamed(text: str) -> str:
+    """Return `text` with the words of other libraries, which may hold underscores, as they are here."""
+    names = {**_short_names(), **SYNONYMS}
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.sub(rf"(?<=_)({'|'.join(longest_first)})(?=_|$)", lambda found: names[found[0]], text)
+
+
+def _vocabulary(text: str) -> list[str]:
+    """Return the words of specs; of ranks, that of `text` alone if it has one."""
+    rank = re.search(r"_r([0-9]{1,2})(?![0-9])", text)
+    ranks = (int(rank[1]),) if rank else range(1, 7)
+    numbers = [f"r{rank}{letter}{number}" for rank in ranks for letter in "ak" for number in range(rank + 1)]
     words_of = [word for op in ops.OPS.values() for word in (*op.prefix.split("_"), *op.versions[-1].modes)]
     tags = (row.tag for row in (*dtypes.TENSORS, *dtypes.OPAQUE))
-    vocabulary = [*tags, *ops.REDUCTIONS, *numbers, *ops.OPS, *words_of]
-    places = [(at, end) for at in range(len(words) + 1) for end in (at, at + 1)]
-    candidates = {"_".join((*words[:at], word, *words[end:])) for at, end in places for word in vocabulary}
-    return most_like(text, [one for one in sorted(candidates) if _takes(parse, one)])
+    return sorted({*tags, *ops.REDUCTIONS, *numbers, *ops.OPS, *words_of} - {""})
 
 
 def near_value(text: str, allowed: Sequence[str]) -> str:
     """Return the one of `allowed` that a wrong text is like, or that is short for it as a type; "" for none."""
-    short = {name: row.tag for row in dtypes.DTYPES.values() for name in (row.onnx, row.numpy_name)}.get(text, "")
-    return short if short in allowed else "".join(most_like(text, [*allowed])[:1])
+    short = _short_names().get(text, "")
+    return short if short in allowed else "".join(most_like(text, allowed)[:1])
 
 
-def most_like(text: str, names: list[str]) -> tuple[str, ...]:
-    """Return those of `names` that are like `text`, the likeliest first."""
-    return tuple(difflib.get_close_matches(text, names, n=MOST, cutoff=LIKENESS))
+def _short_names() -> dict[str, str]:
+    """Return the names that NumPy and ONNX have for types, but for those that are used here, and the names here."""
+    rows = dtypes.DTYPES.values()
+    return {name: row.tag for row in rows for name in (row.onnx, row.numpy_name) if name not in ("", row.tag)}
+
+
+def most_like(text: str, names: Sequence[str], most: int | None = MOST) -> tuple[str, ...]:
+    """Return those of `names` that are like `text`, the likeliest first, `most` at most."""
+    return tuple(difflib.get_close_matches(text, names, n=most or max(len(names), 1), cutoff=LIKENESS))
 
 
 def _takes(parse: Callable[[str], object], text: str) -> bool:

@@ -11,7 +11,6 @@ import re
 
 from ..common.record import Record
 from ..errors import SpecError
-from . import dtypes
 from .dtypes import DType, Kind
 from .ops import OPS, Op, Version
 
@@ -56,9 +55,9 @@ class OpSpec(Record):
         if self.opset != version.since:
             return self._replace(opset=version.since)
         if self.dtype not in version.dtypes:
-            raise SpecError("dtype", self.dtype.tag, _tags(version.dtypes, self))
+            raise SpecError("dtype", self.dtype.tag, _tags(version.dtypes, f"{self.op}-{self.opset}"))
         if self.index not in version.index_types:
-            raise SpecError("index", self.index.tag, _tags(version.index_types, self))
+            raise SpecError("index", self.index.tag, _tags(version.index_types, f"{self.op}-{self.opset}"))
         if self.reduction not in version.reductions:
             raise SpecError("reduction", self.reduction, self._allowed_reductions())
         if self.mode not in version.modes:
@@ -121,11 +120,12 @@ class OpSpec(Record):
         if match["letter"] != op.place.letter:
             raise SpecError("spec", text, f"r<rank>{op.place.letter}<number> for {op}")
         opset = int(match["opset"] or op.default_opset)
-        word = "mode" if op.version(opset).modes[0] else "reduction"
+        version = op.version(opset)
+        word = "mode" if version.modes[0] else "reduction"
         return cls(
             op=op,
-            dtype=dtypes.lookup(match["dtype"]),
-            index=dtypes.lookup(match["index"], "index"),
+            dtype=_row(match["dtype"], "dtype", version.dtypes, f"{op}-{version.since}"),
+            index=_row(match["index"], "index", version.index_types, f"{op}-{version.since}"),
             rank=int(match["rank"]),
             place=int(match["place"]),
             opset=opset,
@@ -138,5 +138,15 @@ def names_operator(text: str) -> bool:
     return text.startswith(tuple(op.partition("_")[0] for op in OPS))
 
 
-def _tags(rows: tuple[DType, ...], spec: OpSpec) -> str:
-    return f"one of {', '.join(row.tag for row in rows)} for {spec.op}-{spec.opset}"
+def _row(tag: str, field: str, allowed: tuple[DType, ...], whose: str) -> DType:
+    """Return the row of a tag, or raise `SpecError` naming `field` and what `allowed`, that of `whose`, has."""
+    for row in allowed:
+        if row.tag == tag:
+            return row
+    from .near import type_called_here
+
+    raise SpecError(field, tag, f"{_tags(allowed, whose)}{type_called_here(tag, allowed)}")
+
+
+def _tags(rows: tuple[DType, ...], whose: str) -> str:
+    return f"one of {', '.join(row.tag for row in rows)} for {whose}"

@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 from typing import NamedTuple
 
-from scattergen.bench.bench import align
+from scattergen.bench.table import align
 
 from . import record, report
 from .record import Record

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from scattergen.bench.bench import align
+from scattergen.bench.table import align
 
 from .record import Record
 

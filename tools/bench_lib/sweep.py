@@ -17,7 +17,8 @@ from typing import Any
 
 import scattergen
 from scattergen.bench import workload
-from scattergen.bench.bench import align, timed
+from scattergen.bench.bench import timed
+from scattergen.bench.table import align
 from scattergen.bench.workload import Workload
 from scattergen.call.explained import explain
 from scattergen.cli.terminal import Progress
