@@ -144,7 +144,16 @@ static inline void apply_slice(element *restrict out, const element *restrict up
         out[i] = greater(out[i], update[i]);
 }
 
-enum { AHEAD = 8 };
+/* How many slices ahead of the work is fetched what lies anywhere, and how many bytes ahead what is read in order: slices
+ * so long that the hardware begins anew with each, and so short that this takes long. */
+enum { AHEAD = 8, FAR_AHEAD = 8 << 10, LEAST_FAR = 256, MOST_FAR = 2 << 10 };
+
+/* Fetch what is needed later into the second-level cache: the first is too small to keep it until then. */
+static inline void fetch_later(const void *from, int64_t bytes)
+{
+    for (int64_t i = 0; i < bytes; i += LINE)
+        __builtin_prefetch(SCATTERGEN_AT((const char *)from, i), 0, 2);
+}
 
 /* List which of n slices reach into [first, end), without a branch for each: a thread cannot foresee which are its own.
  * Return how many these are. */
@@ -166,6 +175,7 @@ static int apply_range(element *out, const index_type *index, const element *upd
     const int64_t count = layout[COUNT], length = layout[LENGTH], *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
     const int64_t bytes = length * (int64_t)sizeof(element);
+    const int in_order = alone && update_step == length && bytes >= LEAST_FAR && bytes <= MOST_FAR;
     int64_t offset[BLOCK + AHEAD];
     int32_t own[BLOCK + AHEAD]; /* the last ones are fetched ahead, never applied */
     memset(offset, 0, (size_t)(least(count, BLOCK) + AHEAD) * sizeof *offset);
@@ -180,7 +190,10 @@ static int apply_range(element *out, const index_type *index, const element *upd
             const int64_t from = offset[i] < first ? first : offset[i];
             const int64_t to = least(offset[i] + length, end);
             fetch(out + offset[soon], bytes);
-            fetch(SCATTERGEN_AT(update, (k + soon) * update_step), bytes);
+            if (in_order)
+                fetch_later(SCATTERGEN_AT((const char *)(update + (k + i) * update_step), FAR_AHEAD), bytes);
+            else
+                fetch(SCATTERGEN_AT(update, (k + soon) * update_step), bytes);
             apply_slice(out + from, update + (k + i) * update_step + from - offset[i], to - from);
         }
     }
