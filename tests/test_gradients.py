@@ -467,3 +467,18 @@ except IndexError as error:
         assert ended.returncode == 0, ended.stderr
         said.append(ended.stdout)
     assert said[0] == said[1] and "ScatterND" in said[0]
+
+
+@pytest.mark.parametrize("reduction", ["max", "min"])
+def test_more_ties_than_a_float32_counts_are_divided_by_in_float64(
+    monkeypatch: pytest.MonkeyPatch, reduction: str
+) -> None:
+    chance = np.random.default_rng(7)
+    grad, data = chance.random((2, 40), np.float32)
+    indices, updates = chance.integers(0, 40, 500), chance.integers(0, 2, 500).astype(np.float32)
+    call = (scattergen.scatter_elements, grad, np.round(data), indices, updates, 0, reduction)
+    want = scattergen.gradients(*call)
+    monkeypatch.setattr(differentiated, "MOST_IN_FLOAT32", 0)
+    monkeypatch.setattr(differentiated, "_PART", 7)
+    for got, wanted in zip(scattergen.gradients(*call), want, strict=True):
+        assert not difference(got, wanted)

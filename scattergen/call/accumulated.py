@@ -76,7 +76,7 @@ def execute(arguments: Arguments, threads: int | None) -> Array:
             raise dispatch.out_of_bounds(arguments)  # of one piece, `out` is written when all has gone well
         before = memory.plain(data[block])
         if room is None:  # the first piece is the largest
-            room = np.empty(before.size, np.float32)
+            room = dispatch.empty((before.size,), np.dtype(np.float32))
         wide = room[: before.size].reshape(before.shape)
         direct.widen(before, wide, threads)
         try:
@@ -100,7 +100,7 @@ def apply_to(wide: Array, arguments: Arguments, threads: int | None) -> None:
         return
     tuples = spec.op.addressing == "tuples"
     dims, most = indices.ndim - 1 if tuples else spec.place + 1, _room(threads)
-    room = np.empty(min(updates.size, max(most, math.prod(updates.shape[dims:]))), np.float32)
+    room = dispatch.empty((min(updates.size, max(most, math.prod(updates.shape[dims:]))),), np.dtype(np.float32))
     for block in _blocks(updates.shape, dims, most):
         chunk = memory.plain(updates[block])
         floats = room[: chunk.size].reshape(chunk.shape)
@@ -184,6 +184,6 @@ def _settle(wide: Array, before: Array, target: Array, threads: int | None) -> N
     if target.flags.c_contiguous and target.flags.aligned:
         direct.narrow(wide, target, before, threads)
         return
-    rounded = np.empty(before.shape, before.dtype)
+    rounded = dispatch.empty(before.shape, before.dtype)
     direct.narrow(wide, rounded, before, threads)
     np.copyto(target, rounded)

@@ -53,7 +53,7 @@ TABLE: tuple[Setting, ...] = (
         "most threads of a call; 0: OMP_NUM_THREADS, or the usable cores",
         "OMP_NUM_THREADS",
     ),
-    Setting("keep_memory", "SCATTERGEN_KEEP_MEMORY", (), False, "bytes of freed large outputs kept for the next ones"),
+    Setting("keep_memory", "SCATTERGEN_KEEP_MEMORY", (), False, "bytes of freed outputs kept for the next ones"),
     Setting("aot_path", "SCATTERGEN_AOT_PATH", (), False, "folders of kernels built ahead, separated as in PATH"),
 )
 

@@ -10,7 +10,7 @@ Composed of walks over the updates (`backward.py`). With g the gradient of the r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,12 @@ _KINDS = ("half", "float", "complex")
 
 MOST_TIES = (1 << 31) - 2
 """Updates whose ties, with that of `data`, can be counted in 32 bits."""
+
+MOST_IN_FLOAT32 = (1 << 24) - 1
+"""The same for the whole numbers that a float32 is exact for."""
+
+_PART = 1 << 16
+"""Elements that steps of NumPy's go through together, while the caches hold them."""
 
 
 class Gradients(Record):
@@ -204,24 +210,34 @@ def _of_products(inputs: _Inputs) -> Gradients:
 
 
 def _of_extremes(inputs: _Inputs) -> Gradients:
-    walk, data, updates, result = inputs.walk, inputs.data, inputs.updates, inputs.result
+    walk, grad, data, updates, result = inputs
     assert result is not None
     if data.itemsize == 4 and walk.count > MOST_TIES:
         with np.errstate(all="ignore"):
-            wide = (array.astype(np.float64) for array in (inputs.grad, data, updates, result))
-            return Gradients(*(array.astype(data.dtype) for array in _of_extremes(_Inputs(walk, *wide))))
-    wins = (data == result) | (data != data)
-    ties = wins.astype(f"i{data.itemsize}")
-    walk.step("ties", ties, result, updates)
+            wide = (array.astype(np.float64) for array in (grad, data, updates, result))
+            return Gradients(*(array.astype(np.float32) for array in _of_extremes(_Inputs(walk, *wide))))
+    of_data, shares = dispatch.empty(data.shape, data.dtype), dispatch.empty(walk.shape, data.dtype)
+    grad, data, result, given = (array.reshape(-1) for array in (grad, data, result, of_data))
+    bits, exact = np.dtype(f"u{data.itemsize}"), data.dtype if walk.count < MOST_IN_FLOAT32 else np.dtype(np.float64)
+    wins, ties = np.empty(walk.size, np.bool_), dispatch.empty((walk.size,), np.dtype(f"i{data.itemsize}"))
     found = dispatch.empty((2, walk.size), data.dtype)  # values, and what each that equals them is given
-    given, shares = found[1].reshape(data.shape), dispatch.empty(walk.shape, data.dtype)
-    found[0] = result.reshape(-1)
+    for part in _parts(walk.size):
+        np.equal(data[part], result[part], out=wins[part])
+        wins[part] |= data[part] != data[part]
+        ties[part] = wins[part]
+        found[0, part] = result[part]
+    walk.step("ties", ties, result, updates)
     with np.errstate(all="ignore"):
-        np.divide(inputs.grad, np.maximum(ties, 1, out=ties), out=given, casting="same_kind")
+        for part in _parts(walk.size):
+            np.divide(grad[part], np.maximum(ties[part].astype(exact), 1), out=found[1, part], casting="same_kind")
+            # Or 0, by a mask: np.where takes longer.
+            np.bitwise_and(found[1, part].view(bits), -wins[part].astype(bits), out=given[part].view(bits))
     walk.step("share", shares, found, updates)
-    # Or 0, by a mask: np.where takes longer.
-    bits = given.view(f"u{data.itemsize}")
-    return Gradients((bits & -wins.astype(bits.dtype)).view(data.dtype), shares)
+    return Gradients(of_data, shares)
+
+
+def _parts(size: int) -> Iterator[slice]:
+    return (slice(first, first + _PART) for first in range(0, size, _PART))
 
 
 _GRADIENTS: dict[str, Callable[[_Inputs], Gradients]] = {

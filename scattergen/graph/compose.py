@@ -107,7 +107,7 @@ def _reduce(work: Array, given: Rows, name: str, how: How, own: int) -> None:
         return
     if how.accumulate is None:
         steps.apply(work, given.targets, given.src, given.dim, step, how.threads)
-    wide = np.empty(work.shape, np.float32)
+    wide = dispatch.empty(work.shape, np.dtype(np.float32))
     direct.widen(work, wide, how.threads)
     if how.accumulate is not None:
         steps.apply_wide(wide, work, given.targets, given.src, given.dim, step, how.threads)

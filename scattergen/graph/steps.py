@@ -67,7 +67,7 @@ def places(given: Rows, values: Array, threads: int | None) -> Array:
     so is its target.
     """
     src = np.require(given.src.astype(values.dtype, copy=False), requirements=("C", "A"))
-    out = np.empty(values.shape, np.int64)
+    out = dispatch.empty(values.shape, np.dtype(np.int64))
     row = dtypes.of_numpy(values.dtype, f"{given.who}: src")
     element = lower.element(row, "add")[0] if row.kind == "signed" else row  # equal bits are equal integers
     index = _walkable(given)

@@ -1,11 +1,14 @@
-/* Memory of large outputs. The system clears every page of fresh memory, which can take a large output as long as its
- * scatter. So what large outputs held is kept for the next ones, up to some bytes. To NumPy this is the memory policy
- * of these arrays. As much as C libraries keep anyway stays as it is; the rest is lent to the system, which takes it
- * when it needs memory. */
+/* Memory of outputs that are not small. The system clears every page of fresh memory, and C libraries soon hand back
+ * what is freed: either can take several times as long as the scatter. So what outputs held is kept for the next ones,
+ * up to some bytes. To NumPy this is the memory policy of these arrays. As much as C libraries keep anyway stays as it
+ * is; the rest is lent to the system, which takes it when it needs memory. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { LARGE = 4 << 20, HUGE_PAGE = 2 << 20, MOST_BLOCKS = 8, STAYS = 64 << 20 };
+/* Bytes from which on outputs are kept: where GNU's C library begins to map memory for each of its own. Large ones begin
+ * at a huge page, and are lent beyond so many bytes. */
+enum { KEPT_FROM = 128 << 10, LARGE = 4 << 20, HUGE_PAGE = 2 << 20, STAYS = 64 << 20 };
 
 /* What lies before an array's elements. By its size they begin elsewhere in a page than those of NumPy's own large
  * arrays: some C libraries copy ten times as slowly between addresses that are 1 to 31 bytes apart modulo 4096. */
@@ -18,9 +21,27 @@ union head {
     char size[64];
 };
 
-static union head *kept; /* the newest block of those that no array holds */
-static size_t most_kept; /* bytes of all of them together, at most */
+/* Blocks that no array holds. Many medium ones must not push out a large one, so each kind has a shelf of its own. */
+struct shelf {
+    union head *newest;
+    const size_t most_blocks, most_bytes;
+};
+
+static struct shelf medium = {NULL, 32, 32 << 20}, large = {NULL, 8, SIZE_MAX};
+static size_t most_kept; /* bytes on both together, at most */
 static char busy;        /* whether a thread looks at them; others do not wait, and ask the C library */
+
+static struct shelf *shelf_of(size_t bytes)
+{
+    return bytes < LARGE ? &medium : &large;
+}
+
+/* What the address of a block is a multiple of; that of a medium one as everywhere in C: copies are quickest between
+ * arrays that lie alike within lines. */
+static size_t alignment_of(size_t bytes)
+{
+    return bytes < LARGE ? sizeof(max_align_t) : HUGE_PAGE;
+}
 
 static int enter(void)
 {
@@ -35,9 +56,9 @@ static void leave(void)
 /* Take the newest kept block that has room for so many bytes, and at most half of them to spare. */
 static union head *take_block(size_t bytes)
 {
-    if (bytes < LARGE || !enter())
+    if (bytes < KEPT_FROM || !enter())
         return NULL;
-    union head **place = &kept, *block;
+    union head **place = &shelf_of(bytes)->newest, *block;
     while ((block = *place) && (block->bytes < bytes || block->bytes - bytes > bytes / 2))
         place = &block->next;
     if (block)
@@ -49,16 +70,13 @@ static union head *take_block(size_t bytes)
 static union head *new_block(size_t bytes)
 {
     void *block = NULL;
-    if (bytes < LARGE)
-        block = malloc(bytes);
-    else if (posix_memalign(&block, HUGE_PAGE, bytes) != 0)
+    if (posix_memalign(&block, alignment_of(bytes), bytes) != 0)
         return NULL;
 #ifdef MADV_HUGEPAGE
     if (bytes >= LARGE)
         madvise(block, bytes, MADV_HUGEPAGE);
 #endif
-    if (block)
-        *(union head *)block = (union head){{.bytes = bytes}};
+    *(union head *)block = (union head){{.bytes = bytes}};
     return block;
 }
 
@@ -81,23 +99,39 @@ static void lend(union head *block)
     block->is_lent = 1;
 }
 
-/* Lend what is kept beyond the newest blocks. Return what is too much even so, cut off. */
-static union head *cut_off(void)
+/* Lend what a shelf has beyond its newest bytes. Cut off what is more than `room`, or than the shelf takes, and put it
+ * in front of `rest`; return the bytes that stay. */
+static size_t cut_off(struct shelf *shelf, size_t room, union head **rest)
 {
     size_t blocks = 0, bytes = 0;
-    for (union head **place = &kept, *block; (block = *place); place = &block->next) {
-        bytes += block->bytes;
-        if (++blocks > MOST_BLOCKS || bytes > most_kept) {
+    room = room < shelf->most_bytes ? room : shelf->most_bytes;
+    for (union head **place = &shelf->newest, *block; (block = *place); place = &block->next) {
+        if (++blocks > shelf->most_blocks || bytes + block->bytes > room) {
+            union head *last = block;
             *place = NULL;
-            return block;
+            while (last->next)
+                last = last->next;
+            last->next = *rest;
+            *rest = block;
+            break;
         }
+        bytes += block->bytes;
         if (bytes > STAYS)
             lend(block);
     }
-    return NULL;
+    return bytes;
 }
 
-/* Have at most so many bytes kept from now on, and let go of the rest. It is for one block on or off the list that a
+/* Keep to the limits. Return what is too much; who is busy no longer frees it. */
+static union head *tidied(void)
+{
+    union head *rest = NULL;
+    const size_t bytes = cut_off(&medium, most_kept, &rest);
+    cut_off(&large, most_kept - bytes, &rest);
+    return rest;
+}
+
+/* Have at most so many bytes kept from now on, and let go of the rest. It is for one block on or off a shelf that a
  * thread is busy, but in a child that was forked meanwhile, where it is forever. */
 static void keep_at_most(size_t bytes)
 {
@@ -105,7 +139,7 @@ static void keep_at_most(size_t bytes)
         if (tries == 1 << 20)
             return;
     most_kept = bytes;
-    union head *rest = cut_off();
+    union head *rest = tidied();
     leave();
     free_blocks(rest);
 }
@@ -145,15 +179,17 @@ static void policy_free(void *none, void *elements, size_t size)
 {
     (void)none, (void)size;
     union head *block = elements ? (union head *)elements - 1 : NULL;
-    const int fits = block && block->bytes >= LARGE && block->bytes <= most_kept;
-    if (!fits || (uintptr_t)block % HUGE_PAGE != 0 || !enter()) { /* what has grown in place may begin anywhere */
+    const int fits = block && block->bytes >= KEPT_FROM && block->bytes <= most_kept;
+    /* what has grown in place may begin anywhere */
+    if (!fits || (uintptr_t)block % alignment_of(block->bytes) != 0 || !enter()) {
         free(block);
         return;
     }
+    struct shelf *shelf = shelf_of(block->bytes);
     block->is_lent = 0;
-    block->next = kept;
-    kept = block;
-    union head *rest = cut_off();
+    block->next = shelf->newest;
+    shelf->newest = block;
+    union head *rest = tidied();
     leave();
     free_blocks(rest);
 }
@@ -165,7 +201,7 @@ static PyObject *policy_capsule;
  * there is no memory for it, or the program has a policy of its own, NumPy is asked in its own way. */
 static PyObject *new_output(PyArrayObject *data, PyArray_Descr *type, NPY_ORDER order)
 {
-    const int with_policy = most_kept > 0 && PyArray_NBYTES(data) >= LARGE;
+    const int with_policy = most_kept > 0 && PyArray_NBYTES(data) >= KEPT_FROM;
     PyObject *before = with_policy ? PyDataMem_SetHandler(policy_capsule) : NULL, *out = NULL;
     if (before == PyDataMem_DefaultHandler) {
         Py_INCREF(type);

@@ -18,7 +18,7 @@ struct site {
     PyObject *attributes;
     int out; /* which kind of output, see below */
     int long_enough; /* for other threads of Python to run meanwhile */
-    int is_large;    /* the output */
+    int is_kept;     /* the memory of the output, see memory.c */
     struct kind *arrays[ARRAYS];
 };
 
@@ -132,7 +132,7 @@ static struct site *new_site(PyObject *const *described, PyObject *const *given,
         bytes += PyArray_NBYTES((PyArrayObject *)given[i]);
     }
     site->long_enough = bytes >= LONG;
-    site->is_large = PyArray_NBYTES((PyArrayObject *)given[DATA]) >= LARGE;
+    site->is_kept = PyArray_NBYTES((PyArrayObject *)given[DATA]) >= KEPT_FROM;
     if (complete)
         return site;
     free_site(site);
@@ -173,7 +173,7 @@ static PyObject *run(const struct site *site, PyObject *const *given)
     if (site->out == FRESH) {
         PyArray_Descr *type = PyArray_DESCR((PyArrayObject *)given[DATA]); /* with the metadata of data */
         npy_intp *shape = like->shape_and_strides, *strides = like->in_c_order ? NULL : shape + like->rank;
-        if (site->is_large) {
+        if (site->is_kept) {
             out = new_output((PyArrayObject *)given[DATA], type, like->in_c_order ? NPY_CORDER : NPY_KEEPORDER);
         } else {
             Py_INCREF(type);
