@@ -133,7 +133,7 @@ static inline void apply_slice(element *restrict out, const element *restrict up
         out[i] += update[i];
 }
 
-enum { MOST_THREADS = 64, LISTED_BYTES = 4 << 20, AHEAD = 16, OWNED_BYTES = 128 };
+enum { MOST_THREADS = 64, LISTED_BYTES = 4 << 20, AHEAD = 16, FAR_AHEAD = 32, OWNED_BYTES = 128 };
 
 /* Fetch what is needed later into the second-level cache: the first is too small to keep it until then. */
 static inline void fetch_later(const void *from, int64_t bytes)
@@ -207,7 +207,7 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
     const int64_t count = layout[COUNT], total = layout[TOTAL], *size = layout + SIZES, *stride = layout + STRIDES;
     const int64_t index_step = layout[INDEX_STEP], update_step = layout[UPDATE_STEP];
     const int64_t length = layout[LENGTH], bytes = length * (int64_t)sizeof(element);
-    const int64_t foreseen = bytes < LINE ? 0 : least(bytes, FETCHED); /* short ones are foreseen by the hardware */
+    const int is_long = bytes >= FETCHED, in_lines = bytes >= LINE; /* shorter ones are foreseen by the hardware */
     const int64_t first = total * me / all, end = total * (me + 1) / all, room = room_of(layout, all);
     int64_t (*lengths)[MOST_THREADS][MOST_THREADS] = scratch; /* of the lists of two rounds, by whose and for whom */
     entry *rounds = (entry *)(lengths + 2);
@@ -234,14 +234,17 @@ SCATTERGEN_ONCE static int share(void *out, const void *data, const void *indice
 #pragma omp barrier
         }
 #endif
-        /* Threads fetch the updates of the next round, each a part of them in order: who applies which is not known. */
+        /* Threads fetch short updates of the next round, each a part of them in order: who applies which is not known.
+         * Long ones are better fetched by who applies them. */
         int64_t next = (all + me) * each;
         for (int64_t from = 0; from < all; from++) {
             const entry *e = lists + (from * all + me) * room, *last = e + lengths[turn][from][me];
             for (; e < last; e++, next++) {
                 fetch(SCATTERGEN_AT(o, e[AHEAD].offset), bytes);
-                if (foreseen)
-                    fetch_later(SCATTERGEN_AT(update, next * update_step), foreseen);
+                if (is_long && e + FAR_AHEAD < last)
+                    fetch_later(SCATTERGEN_AT(update, e[FAR_AHEAD].number * update_step), FETCHED);
+                else if (in_lines && !is_long)
+                    fetch_later(SCATTERGEN_AT(update, next * update_step), bytes);
                 fetch(SCATTERGEN_AT(update, e[AHEAD].number * update_step), bytes);
                 apply_slice(o + e->offset, update + e->number * update_step, length);
             }

@@ -143,11 +143,15 @@ def test_windows_are_written_past_the_last_cache_where_all_of_them_are_too_large
         assert LAYOUTS[form].unpack(choice.layout, 1)["STREAMED"] == streamed
 
 
-@pytest.mark.parametrize(("length", "share"), [(16, 65536 // 16), (256, 256), (1 << 16, schedule.LEAST_SHARE)])
-def test_the_updates_of_a_share_fill_half_of_the_second_level_cache(length: int, share: int) -> None:
+@pytest.mark.parametrize(
+    ("length", "share"), [(16, 65536 // 16), (63, 1040), (64, 4096), (256, 1024), (1 << 16, schedule.LEAST_SHARE)]
+)
+def test_short_updates_of_a_share_fill_half_of_the_second_level_cache_and_long_ones_two(
+    length: int, share: int
+) -> None:
     choice = chosen(machine(), (50, length), (200_000, 1), None, "f32", "add")
     assert choice.form == "owners" and named(choice)["SHARE"] == share
-    assert named(chosen(machine(l2=1 * MB), (50, 256), (200_000, 1), None, "f32", "add"))["SHARE"] == 512
+    assert named(chosen(machine(l2=1 * MB), (50, 256), (200_000, 1), None, "f32", "add"))["SHARE"] == 2048
 
 
 def test_tiles_know_the_machine() -> None:

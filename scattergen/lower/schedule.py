@@ -59,8 +59,11 @@ SHARE = 64 * BLOCK
 """Tuples that a thread of `buckets` or `owners` lists in a round at most: after each, threads wait for each other."""
 
 LEAST_SHARE = 64
-"""The least that it lists. Otherwise the updates of its share in `owners` fill half of the second-level cache at most:
-all threads fetch those of the next round while they apply the present one."""
+"""The least that it lists. Otherwise the short updates of its share in `owners` fill half of the second-level cache at
+most, since all threads fetch those of the next round while they apply the present one. Long ones fill two of them."""
+
+LONG_UPDATE = 256
+"""Bytes from which on an update is long: the thread that applies it fetches it, too (FETCHED in tuples.c.j2)."""
 
 # slices: whether each row of the output is written once (`inverse`), or tuples are dealt out to threads (`owners`)
 
@@ -214,7 +217,8 @@ def _slices(work: Work, machine: Machine) -> Choice:
         return _choice("inverse", min(threads, rows), values, STREAMED=machine.streams(loops.total * size))
     dealt = _dealt(work, machine)
     if dealt > 1 and count > BLOCK * threads and count * length * size >= OWNERS_PAY:
-        share = max(LEAST_SHARE, min(SHARE, machine.l2 // 2 // (length * size)))
+        updates = machine.l2 // 2 if length * size < LONG_UPDATE else 2 * machine.l2
+        share = max(LEAST_SHARE, min(SHARE, updates // (length * size)))
         return _choice("owners", dealt, values, SHARE=share)
     few = count * LINE <= loops.total * size * work.fresh or count <= BLOCK * threads
     return _choice("slices", threads if few else 1, values)
