@@ -138,8 +138,8 @@ static inline void apply_slice(element *restrict out, const element *restrict up
     copy_run(out, update, n);
 }
 
-/* How many slices ahead of the work is fetched what lies anywhere, and how many bytes ahead what is read in order: slices
- * so long that the hardware begins anew with each, and so short that this takes long. */
+/* How many slices ahead of the work is fetched what lies anywhere, and how many bytes ahead what is read in order:
+ * slices so long that the hardware begins anew with each, and so short that this takes long. */
 enum { AHEAD = 8, FAR_AHEAD = 8 << 10, LEAST_FAR = 256, MOST_FAR = 2 << 10 };
 
 /* Fetch what is needed later into the second-level cache: the first is too small to keep it until then. */

@@ -9,11 +9,13 @@ import pytest
 from bits import difference
 
 import scattergen
+from scattergen.call import dispatch
 from scattergen.call import threads as threads_of_calls
 from scattergen.common import machine
 from scattergen.errors import IndexOutOfBounds, SettingError, SpecError
 from scattergen.load import supply
 from scattergen.load.loader import _abi
+from scattergen.lower import schedule
 from scattergen.lower.kernel import KernelSpec
 from scattergen.operators import reference
 
@@ -101,7 +103,9 @@ def test_slices_without_elements(name: str) -> None:
 
 
 @pytest.mark.parametrize(("rows", "length", "threads"), [(3501, 2048, 2), (3501, 2048, 3), (9001, 256, 8)])
-def test_slices_dealt_out_in_many_rounds(rows: int, length: int, threads: int) -> None:
+def test_slices_dealt_out_in_many_rounds(rows: int, length: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule, "SHARE", 300)
+    dispatch.forget()
     chance = np.random.default_rng(rows)
     data, updates = chance.random((300, length), np.float32), chance.random((rows, length), np.float32)
     indices = chance.integers(0, 300, (rows, 1))
