@@ -469,7 +469,7 @@ def _places(spec: KernelSpec, chance: np.random.Generator) -> Iterator[KernelCal
         yield KernelCall(
             name=f"{spec} on {shape}, dim {dim}, {own}",
             kernel=spec,
-            layout=steps.places_layout(index, dim, size),
+            layout=steps.places_layout(index.shape, index.strides, index.itemsize, dim, size),
             out=Block.of(np.empty_like(want)),
             data=Block.of(best),
             indices=Block.of(index),

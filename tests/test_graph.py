@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scattergen import graph
-from scattergen.call import accumulated, direct
+from scattergen.call import accumulated, direct, dispatch
 from scattergen.errors import DTypeError, IndexOutOfBounds, ShapeError, SpecError
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -295,6 +295,26 @@ def test_sizes_of_zero() -> None:
         assert graph.scatter(np.zeros((5, 0)), np.zeros(5, np.int64), 0, 2, name).shape == (2, 0)
     value, place = graph.scatter_max(np.zeros((0, 3)), np.zeros(0, np.int64), 0, dim_size=2)
     assert value.tolist() == place.tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("name", REDUCES)
+@pytest.mark.parametrize("lay", LAYS)
+def test_small_calls_that_repeat_make_no_plan_and_see_new_values(name: str, lay: Any) -> None:
+    def reduced(seed: int) -> None:
+        chance = np.random.default_rng(seed)
+        src, index = chance.standard_normal((6, 3)).astype(np.float32), chance.integers(0, 4, 6)
+        got = graph.scatter(src, lay(index), 0, 4, name)
+        want, _ = expected(name, src, index, 0, 4)
+        assert not difference(got, want)
+
+    reduced(0)
+    with mock.patch.object(dispatch, "execute", side_effect=AssertionError("asked for a plan")):
+        if lay is layouts.swapped:  # has to be copied
+            with pytest.raises(AssertionError, match="asked for a plan"):
+                reduced(1)
+            return
+        for seed in range(1, 4):
+            reduced(seed)
 
 
 def test_rows_of_an_expanded_index_are_not_copied() -> None:

@@ -52,6 +52,14 @@ def unrepeated(array: Array, axis: int | None = None) -> Array:
     return array[(..., *(slice(0, 1) if stride == 0 and dim != axis else slice(None) for dim, stride in dims))]
 
 
+def along(array: Array, shape: tuple[int, ...], dim: int) -> Array:
+    """Return an array of rank 1 in `shape`, along `dim` and repeated along all other dims, without a copy."""
+    strides = (0,) * dim + array.strides + (0,) * (len(shape) - dim - 1)
+    if array.flags.c_contiguous:
+        return np.ndarray(shape, array.dtype, array, strides=strides)  # `np.broadcast_to` is slow to make one
+    return np.lib.stride_tricks.as_strided(array, shape, strides, writeable=False)
+
+
 def compact(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
     """Return a C-ordered copy, no larger than what it stands for: dims of stride 0 keep that stride."""
     if 0 not in array.strides:

@@ -20,6 +20,7 @@ from ..operators.dtypes import DTYPES, DType
 from . import plan, threads
 
 
+@lru_cache(maxsize=256)
 def kernel(form: str, element: DType, index: DType = DTYPES["i64"], operation: str = "", depth: int = 1) -> KernelSpec:
     """Return the kernel of a form that helps along; without `operation` the first that the form has."""
     operation = operation or FORMS[form].operations[0]

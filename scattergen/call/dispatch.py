@@ -154,7 +154,10 @@ def _without_updates(arguments: Arguments) -> Array:
 def unwritten(data: Array) -> Array:
     """Return an empty native array like `data`: in the order of its memory if that has no gaps, else C-ordered."""
     low, high = np.lib.array_utils.byte_bounds(data)
-    dense = high - low == data.nbytes and 0 not in data.strides
+    return _unwritten(data, dense=high - low == data.nbytes and 0 not in data.strides)
+
+
+def _unwritten(data: Array, dense: bool) -> Array:
     dtype = dtypes.native(data.dtype)
     if loader.functions is not None:
         out: Array = loader.functions.unwritten(data, dtype, dense)
@@ -173,7 +176,7 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Return an empty C-ordered array as results are made: a large one in memory that earlier ones held."""
-    return unwritten(zeros(shape, dtype))
+    return _unwritten(zeros(shape, dtype), dense=False)
 
 
 def target_of(arguments: Arguments) -> tuple[Array, bool]:

@@ -164,7 +164,8 @@ def _row(given: Rows) -> DType:
 def _refuse(given: Rows, name: str, how: How) -> None:
     """Raise `DTypeError` or `SpecError` for what a reduction has no meaning for, before anything is written."""
     row = _row(given)
-    most_threads(how.threads)
+    if how.threads is not None:
+        most_threads(how.threads)
     if name == "mean" and row.kind == "bool":
         raise DTypeError(f"{given.who}: src is bool, which has no mean: use src.astype('float32')")
     if name in _COMPARES and row.kind == "complex":

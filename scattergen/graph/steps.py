@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ..api import scatter_elements
 from ..arguments import arrays
+from ..arguments.addressing import Numbers
 from ..arguments.arrays import Array
 from ..call import accumulated, direct, dispatch
 from ..lower import lower
@@ -24,8 +27,15 @@ _FEW = 1 << 14
 """NumPy counts so many rows at most in less time than it takes to call a kernel."""
 
 
+_SMALL = 1 << 14
+"""To check so many indices once more, in a call that was seen before, takes less time than to prepare a call."""
+
+
 def apply(out: Array, index: Array, src: Array, dim: int, reduction: str, threads: int | None) -> None:
     """Apply the rows of `src` to `out`, in place and in order; every index is known to be in bounds."""
+    if index.size <= _SMALL:
+        scatter_elements(out, index, src, dim, reduction, out=out, threads=threads)
+        return
     dispatch.execute(arrays.prepare(_OP, 18, dim, reduction, out, index, src, out, checked=True), threads)
 
 
@@ -70,15 +80,15 @@ def places(given: Rows, values: Array, threads: int | None) -> Array:
     out = dispatch.empty(values.shape, np.dtype(np.int64))
     row = dtypes.of_numpy(values.dtype, f"{given.who}: src")
     element = lower.element(row, "add")[0] if row.kind == "signed" else row  # equal bits are equal integers
-    index = _walkable(given)
+    dim, size = given.dim, values.shape[given.dim]
     if not src.size:
-        out.fill(src.shape[given.dim])
+        out.fill(src.shape[dim])
         return out
+    index, layout = _walked(given, size)
     kernel = direct.kernel("places", element, DTYPES["i32" if index.itemsize == 4 else "i64"])
     have = direct.ready(kernel, src, out)
     if have is None:
         return _places_by_numpy(given, values, src)
-    dim, layout = given.dim, places_layout(index, given.dim, values.shape[given.dim])
     traffic = src.size * (2 * src.itemsize + 1)
     position = direct.run(have, layout, direct.most_threads(traffic, threads), out, values, index, src)
     if position >= 0:
@@ -86,12 +96,32 @@ def places(given: Rows, values: Array, threads: int | None) -> Array:
     return out
 
 
-def places_layout(index: Array, dim: int, size: int) -> tuple[int, ...]:
-    """Return the layout of the places form: for an index that three strides walk, and C-contiguous arrays."""
-    before, count, inner = math.prod(index.shape[:dim]), index.shape[dim], math.prod(index.shape[dim + 1 :])
-    strides = _strides(index, dim)
-    assert strides is not None
-    outer, step, along = strides
+def _walked(given: Rows, size: int) -> tuple[Array, tuple[int, ...]]:
+    """Return the index, or a copy that can be walked, native and aligned, and the layout for it."""
+    index, dim = given.targets.astype(dtypes.native(given.targets.dtype), copy=False), given.dim
+    if index.flags.aligned:
+        layout = places_layout(index.shape, index.strides, index.itemsize, dim, size)
+        if layout is not None:
+            return index, layout
+    index = np.array(index, order="C")
+    layout = places_layout(index.shape, index.strides, index.itemsize, dim, size)
+    assert layout is not None
+    return index, layout
+
+
+@lru_cache(maxsize=256)
+def places_layout(shape: Numbers, strides: Numbers, item: int, dim: int, size: int) -> tuple[int, ...] | None:
+    """Return the layout of the places form for `size` targets along `dim`; the other arrays are C-contiguous.
+
+    `shape`, and `strides` in bytes, are those of the index, whose elements have `item` bytes. None where three strides
+    do not walk it: one for the dims before `dim`, one for `dim`, and one for those after it.
+    """
+    before, count, inner = math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
+    parts = slice(0, dim), slice(dim, dim + 1), slice(dim + 1, None)
+    walk = [stride for part in parts if (stride := _stride(shape[part], strides[part], item)) is not None]
+    if len(walk) < len(parts):
+        return None
+    outer, step, along = walk
     return LAYOUTS["places"].pack(
         {
             "OUTER": before,
@@ -110,29 +140,14 @@ def places_layout(index: Array, dim: int, size: int) -> tuple[int, ...]:
     )
 
 
-def _walkable(given: Rows) -> Array:
-    """Return an index, native and aligned, that three strides walk: one for the dims on each side of `dim`."""
-    index, dim = given.targets, given.dim
-    native = index.astype(index.dtype.newbyteorder("="), copy=False)
-    if not native.flags.aligned or _strides(native, dim) is None:
-        return np.array(native, order="C")
-    return native
-
-
-def _strides(index: Array, dim: int) -> tuple[int, int, int] | None:
-    """Return the strides, in indices, of the dims before `dim` as one, of `dim`, and of those after it as one."""
-    item = index.itemsize
-    found = []
-    for low, high in ((0, dim), (dim, dim + 1), (dim + 1, index.ndim)):
-        many = [at for at in range(low, high) if index.shape[at] > 1]
-        for at, following in pairwise(many):
-            if index.strides[at] != index.shape[following] * index.strides[following]:
-                return None
-        stride = index.strides[many[-1]] if many else 0
-        if stride % item:
+def _stride(shape: Numbers, strides: Numbers, item: int) -> int | None:
+    """Return the one stride, in elements, that walks all these dims in their order; None where there is none."""
+    many = [(extent, stride) for extent, stride in zip(shape, strides, strict=True) if extent > 1]
+    for (_, stride), (extent, following) in pairwise(many):
+        if stride != extent * following:
             return None
-        found.append(stride // item)
-    return found[0], found[1], found[2]
+    stride, rest = divmod(many[-1][1] if many else 0, item)
+    return None if rest else stride
 
 
 def _places_by_numpy(given: Rows, values: Array, src: Array) -> Array:

@@ -9,11 +9,14 @@ import numpy as np
 
 from ..arguments import holders
 from ..arguments.arrays import Array, as_indices
-from ..arguments.memory import share_memory, unrepeated
+from ..arguments.memory import along, share_memory, unrepeated
 from ..common.record import Record
 from ..errors import DTypeError, IndexOutOfBounds, ShapeError
 from ..operators import dtypes
 from ..operators.shapes import dim_of
+
+_UNSIGNED: dict[int, np.dtype[Any]] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
+"""The bytes of an index → whole numbers of as many."""
 
 
 class Rows(Record):
@@ -66,8 +69,12 @@ def expanded(who: str, index: Array, src: Array, dim: int) -> Array:
     An index of rank 1 lies along `dim`. Else its dims are the first ones of `src`, and those that it lacks
     follow; a dim of size 1 is repeated.
     """
+    if index.shape == src.shape:
+        return index
     if index.ndim == 0:
         raise ShapeError(f"{who}: index has rank 0, allowed is 1 to {src.ndim}")
+    if index.ndim == 1 and len(index) == src.shape[dim]:
+        return along(index, src.shape, dim)
     before = (1,) * dim if index.ndim == 1 else ()
     shape = (*before, *index.shape)
     shape = (*shape, *(1,) * (src.ndim - len(shape)))
@@ -86,11 +93,11 @@ def number_of_targets(given: Rows, dim_size: Any) -> int:
 
     Raise `IndexOutOfBounds` unless every index is in ``[0, dim_size)``: none counts from the end, here.
     """
-    once = given.once
-    native = once.astype(once.dtype.newbyteorder("="), copy=False)
+    index = unrepeated(given.own) if given.targets.size else given.targets
+    native = index.astype(dtypes.native(index.dtype), copy=False)
     # As unsigned numbers, negative ones are the greatest: one pass finds both ends.
-    highest = int(native.view(np.dtype(f"u{native.itemsize}")).max()) if once.size else -1
-    negative = highest >= 1 << (8 * once.itemsize - 1)
+    highest = int(np.maximum.reduce(native.view(_UNSIGNED[native.itemsize]), None)) if index.size else -1
+    negative = highest >= 1 << (8 * index.itemsize - 1)
     if dim_size is None:
         size = highest + 1
     else:
