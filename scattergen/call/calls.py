@@ -12,7 +12,7 @@ from ..arguments import arrays
 from ..arguments.arrays import Arguments
 from ..errors import ScattergenError, SpecError
 from ..operators.ops import OPS
-from .threads import most as most_threads
+from .threads import require as require_threads
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -49,7 +49,7 @@ def arguments_of(
         from . import accumulated
 
         accumulated.require(arguments.spec, call["accumulate"])
-    most_threads(call["threads"])
+    require_threads(call["threads"])
     return arguments, call["threads"]
 
 

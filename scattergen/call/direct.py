@@ -38,7 +38,8 @@ def ready(spec: KernelSpec, *arrays: Array) -> supply.Ready | None:
 
 def most_threads(traffic: int, most: int | None) -> int:
     """Return how many threads pay for so many bytes of traffic, of those that a call may take."""
-    return max(1, min(threads.most(most), traffic // work.THREAD_PAYS))
+    paying = traffic // work.THREAD_PAYS
+    return min(threads.most(most), paying) if paying > 1 else 1
 
 
 def run(

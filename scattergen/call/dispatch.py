@@ -22,7 +22,7 @@ from ..operators.ops import Op
 from . import fast, plan
 from .fast import Keep
 from .plan import Plan
-from .threads import most as most_threads
+from .threads import require as require_threads
 
 _dependents: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 era = object()
@@ -88,7 +88,7 @@ def execute(
     `same_indices` says that in all of them the indices have the values of these. `stand_in` answers where no kernel can
     be had; else the reference does.
     """
-    most_threads(threads)  # not every call comes to a kernel
+    require_threads(threads)  # not every call comes to a kernel
     if arguments.foreign:
         from ..arguments import moving
 

@@ -21,7 +21,7 @@ from ..load.loader import Call
 from ..operators import bounds
 from ..operators.ops import OPS, Op
 from . import dispatch, fast
-from .threads import most as most_threads
+from .threads import require as require_threads
 
 _MOST_KEPT = 64
 """Kinds of arrays that a `Prepared` knows; when there are more, all are forgotten and made again as they come."""
@@ -188,7 +188,7 @@ def prepare(
     op = OPS["scatter_nd" if axis is None else "scatter_elements"]
     given = arrays.as_indices(indices, op.inputs.indices, op)
     shape = sizes_of(data_shape, "data_shape", op)
-    most_threads(threads)
+    require_threads(threads)
     _refuse_misfits(op, opset, axis, reduction, given, shape, unique)
     sizes = addressed(given, shape, axis, op)
     own = kept.private(given, None if axis is None else axis % len(shape))

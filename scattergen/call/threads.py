@@ -47,10 +47,21 @@ def most(threads: int | None) -> int:
     """
     if threads is None:
         return get_num_threads()
+    number = _asked(threads)
+    return 1 if _forked else min(number, MOST)
+
+
+def require(threads: int | None) -> None:
+    """Raise `SpecError` as `most` does, for calls that may not come to ask it: it asks the system for the cores."""
+    if threads is not None:
+        _asked(threads)
+
+
+def _asked(threads: int) -> int:
     number = _whole(threads)
     if number < 1:
         raise SpecError("threads", threads, "a whole number, 1 or more, or None for the default")
-    return 1 if _forked else min(number, MOST)
+    return number
 
 
 def _whole(number: object) -> int:

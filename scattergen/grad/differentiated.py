@@ -26,6 +26,7 @@ from ..operators.ops import OPS
 from .backward import NoKernel, Walk
 
 _KINDS = ("half", "float", "complex")
+_COMPARES = ("max", "min")
 
 MOST_TIES = (1 << 31) - 2
 """Updates whose ties, with that of `data`, can be counted in 32 bits."""
@@ -85,6 +86,8 @@ def gradients(function: Callable[..., Any], grad: Any, /, *args: Any, result: An
             f"{spec.op}: {names.data} is {arguments.data.dtype}, gradients are of floats and complex numbers"
         )
     grad = _like_data(grad, "grad", arguments)
+    if result is None and spec.reduction in _COMPARES:
+        result = function(*args, **kwargs)  # which needs no plan where it is a small call that was made before
     if result is not None:
         result = _like_data(result, "result", arguments)
     if spec.op.addressing == "window":
@@ -122,10 +125,8 @@ def _by_positions(arguments: Arguments) -> Arguments:
 def _gradients(arguments: Arguments, grad: Array, result: Array | None, threads: int | None) -> Gradients:
     reduction, dtype = arguments.spec.reduction, dtypes.native(arguments.data.dtype)
     counts = reduction not in ("none", "add")
-    if reduction not in ("max", "min"):
+    if reduction not in _COMPARES:
         result = None
-    elif result is None:
-        result = dispatch.execute(arguments, threads)
 
     def read(array: Array) -> Array:
         """Return an array as the walks read it; where its values do not count, zeros."""

@@ -9,7 +9,7 @@ import numpy as np
 from ..arguments import arrays, memory
 from ..arguments.arrays import Array, as_indices
 from ..call import accumulated, direct, dispatch
-from ..call.threads import most as most_threads
+from ..call.threads import require as require_threads
 from ..common.record import Record
 from ..errors import DTypeError, ShapeError, SpecError
 from ..operators import dtypes
@@ -164,8 +164,7 @@ def _row(given: Rows) -> DType:
 def _refuse(given: Rows, name: str, how: How) -> None:
     """Raise `DTypeError` or `SpecError` for what a reduction has no meaning for, before anything is written."""
     row = _row(given)
-    if how.threads is not None:
-        most_threads(how.threads)
+    require_threads(how.threads)
     if name == "mean" and row.kind == "bool":
         raise DTypeError(f"{given.who}: src is bool, which has no mean: use src.astype('float32')")
     if name in _COMPARES and row.kind == "complex":
