@@ -669,6 +669,8 @@ def test_a_plan_is_found_again(either_way: str, monkeypatch: pytest.MonkeyPatch)
         (at.add, a, (ALL, indices), b),
         (at.add, a, indices, 1.0),
         (at.put_along_axis, a[3], indices, b, 0),
+        (at.add, a[2], [0, 1, 1], b),
+        (at.add, a, ([2, 2, 2], [0, 1, 1]), b),
     ]
     for ours, *arguments in calls:
         ours(*arguments)
@@ -684,6 +686,7 @@ def test_a_plan_is_found_again(either_way: str, monkeypatch: pytest.MonkeyPatch)
         at.add(a[:2], (ALL, indices), b)
     assert a[0].tolist() == [20, 28, 4, 4, 4]
     assert a[1].tolist() == [12, 24, 8, 8, 8]
+    assert a[2].tolist() == [12, 24, 0, 0, 0]
     assert a[3].tolist() == [1, 1, 0, 0, 0]
 
 

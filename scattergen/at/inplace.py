@@ -70,6 +70,9 @@ class Idiom:
                 if self.plans.get(key) is not update:  # dropped while it ran
                     self.recent.clear()
                 return
+        elif (read := quick.lists_read(indices)) is not None:
+            self(a, read, b, *axis)
+            return
         self.run(a, indices, b, axis, key)
 
     def run(self, a: Any, indices: Any, b: Any, axis: tuple[Any, ...], key: tuple[Any, ...] | None) -> None:

@@ -41,6 +41,24 @@ def signature(indices: tuple[Any, ...]) -> tuple[Any, ...] | None:
     return tuple(parts)
 
 
+def lists_read(indices: Any) -> Any:
+    """Return an index expression, its lists read as NumPy reads them; None unless they are of whole numbers."""
+    if type(indices) is list:
+        return _array_of(indices)
+    if type(indices) is not tuple or not any(type(one) is list for one in indices):
+        return None
+    read = tuple(_array_of(one) if type(one) is list else one for one in indices)
+    return None if any(one is None and given is not None for one, given in zip(read, indices, strict=True)) else read
+
+
+def _array_of(listed: list[Any]) -> Array | None:
+    try:
+        array = np.array(listed)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return array if array.dtype == np.intp else None
+
+
 def updating(
     arguments: Arguments, call: loader.Call, convert: Convert, a: Array, indices: Any, b: Any
 ) -> UpdateAgain | None:
