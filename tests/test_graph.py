@@ -490,7 +490,7 @@ def test_what_is_advised_for_negative_indices_works() -> None:
         (lambda: graph.scatter(SRC, INDEX, 0, out=np.zeros((3, 2))), DTypeError, "out is float64"),
         (lambda: graph.scatter(SRC, INDEX, 0, out=np.zeros((3, 3), "f4")), ShapeError, "out has shape"),
         (lambda: graph.scatter(SRC, INDEX, 0, 4, out=np.zeros((3, 2), "f4")), ShapeError, "dim_size is 4, out has 3"),
-        (lambda: graph.scatter(SRC, INDEX, 0, out=[1, 2]), ShapeError, "out is a list"),
+        (lambda: graph.scatter(SRC, INDEX, 0, out=[1, 2]), DTypeError, "out is a list"),
         (lambda: graph.scatter(np.float32(1), INDEX), ShapeError, "rank 0"),
         (lambda: graph.scatter(np.array(["a", "b"]), [0, 0]), DTypeError, "src is <U1, allowed are numbers and bool"),
         (lambda: graph.scatter(np.zeros(2, "M8[s]"), [0, 0], reduce="max"), DTypeError, "src is datetime64"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from bits import difference
 
 import scattergen
+import scattergen.graph
 from scattergen.arguments import holders
 from scattergen.errors import DTypeError
 
@@ -163,6 +165,21 @@ def test_out_must_be_an_array() -> None:
     for out in (ByArray(DATA.copy()), memoryview(DATA.copy()), np.ma.masked_array(DATA)):
         with pytest.raises(DTypeError, match="out is a"):
             scattergen.scatter_elements(DATA, [0], [1], out=out)
+
+
+@pytest.mark.parametrize(
+    ("module", "advice"),
+    [("torch", ": use out.numpy(), "), ("jaxlib.xla", "; use np.array(out)"), ("x", ", to write to")],
+)
+def test_what_to_write_to_instead(module: str, advice: str) -> None:
+    tensor = type("Tensor", (), {"__module__": module})()
+    calls = (
+        lambda: scattergen.scatter_elements(DATA, [0], [1.0], out=tensor),
+        lambda: scattergen.graph.scatter_sum(DATA, [0] * len(DATA), out=tensor),
+    )
+    for call in calls:
+        with pytest.raises(DTypeError, match=rf"out is a Tensor, allowed is .*{re.escape(advice)}"):
+            call()
 
 
 def test_torch_without_a_copy() -> None:

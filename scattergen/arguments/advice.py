@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DTypeError
 from ..operators.ops import Op
 from ..operators.shapes import Array
 from . import holders
@@ -48,3 +49,13 @@ def to_type_of_kernel(value: Any, name: str, given: np.dtype[Any], takes: str) -
         f"{name} is {given}, this kernel takes {takes}: use {words_for(value, name)}.astype({takes!r}), or a kernel"
         f" for {given} {name}"
     )
+
+
+def not_writable(who: Op | str, value: Any, name: str) -> DTypeError:
+    """Return the error for an argument that is to be written to, and is no NumPy array."""
+    package, advice = type(value).__module__.partition(".")[0], ""
+    if package == "torch":
+        advice = f": use {name}.numpy(), which has the memory of {name} (bfloat16: docs/guide.md)"
+    elif package in ("jax", "jaxlib"):
+        advice = f": nothing can be written to arrays of jax; use np.array({name})"
+    return DTypeError(f"{who}: {name} is a {type(value).__name__}, allowed is a NumPy array, to write to{advice}")

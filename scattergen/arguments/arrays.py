@@ -233,7 +233,9 @@ def check_out(op: str, given: Any, data: Array, copies: list[str], name: str = "
     `name` is what the operator calls `data`.
     """
     if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
-        raise DTypeError(f"{op}: out is a {type(given).__name__}, allowed is a NumPy array")
+        from .advice import not_writable
+
+        raise not_writable(op, given, "out")
     out: Array = np.asarray(given)  # a memory map, say, as the plain array that it is
     if not dtypes.interchangeable(out.dtype, data.dtype):
         raise DTypeError(f"{op}: out is {out.dtype}, must be {data.dtype} as {name} is")

@@ -202,7 +202,9 @@ def _along_axis(idiom: Idiom, a: Any, indices: Any, b: Any, axis: Any) -> Argume
 def _target(idiom: Idiom, a: Any) -> Array:
     """Return `a` as a plain array; raise `DTypeError` and `ShapeError` where nothing can be written."""
     if not isinstance(a, _ndarray):
-        raise DTypeError(f"at.{idiom.name}: a is a {type(a).__name__}, allowed is a NumPy array: it is written to")
+        from ..arguments.advice import not_writable
+
+        raise not_writable(f"at.{idiom.name}", a, "a")
     if not a.flags.writeable:
         raise ShapeError(f"at.{idiom.name}: a is read-only")
     if type(a) is not _ndarray and type(a) is not np.memmap:

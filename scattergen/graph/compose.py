@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import arrays, memory
+from ..arguments.advice import not_writable
 from ..arguments.arrays import Array, as_indices
 from ..call import accumulated, direct, dispatch
 from ..call.threads import require as require_threads
@@ -184,9 +185,10 @@ def _refuse(given: Rows, name: str, how: How) -> None:
 
 def _size_of(out: Any, given: Rows, dim_size: Any) -> int:
     """Return how many targets `out` has; `dim_size` may say the same."""
-    if not isinstance(out, np.ndarray) or out.ndim != given.src.ndim:
-        what = f"has rank {out.ndim}" if isinstance(out, np.ndarray) else f"is a {type(out).__name__}"
-        raise ShapeError(f"{given.who}: out {what}, allowed is an array of the rank of src, {given.src.ndim}")
+    if not isinstance(out, np.ndarray):
+        raise not_writable(given.who, out, "out")
+    if out.ndim != given.src.ndim:
+        raise ShapeError(f"{given.who}: out has rank {out.ndim}, allowed is the rank of src, {given.src.ndim}")
     size = int(out.shape[given.dim])
     if dim_size is not None and not (np.ndim(dim_size) == 0 and dim_size == size):
         raise ShapeError(f"{given.who}: dim_size is {dim_size}, out has {size} along dim {given.dim}")
