@@ -490,7 +490,7 @@ def test_what_numpy_refuses_is_refused(ours: Any) -> None:
 @pytest.mark.parametrize("indices", [[0], np.array([0]), 0, ALL])
 @pytest.mark.parametrize("ours", NUMPYS)
 def test_a_has_to_be_an_array_that_can_be_written(ours: Any, indices: Any) -> None:
-    with pytest.raises(DTypeError, match="a is a list, allowed is a NumPy array, to write to$"):
+    with pytest.raises(DTypeError, match=r"a is a list, allowed is a NumPy array, to write to$"):
         ours([1, 2], indices, 1)
     a = np.zeros(3)
     ours(a, indices, 0.0)
