@@ -21,7 +21,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scattergen.common import paths
-from scattergen.compiler import build, request
+from scattergen.compiler import build, making, request
 
 TEXT = """#include "scattergen.h"
 #include <stddef.h>
@@ -63,10 +63,10 @@ def install(folder: Path, put: Callable[[object, str, Any], None] = setattr) -> 
     for header in paths.HEADERS:
         if not (folder / header).exists():
             (folder / header).write_text("#include <stdint.h>\n")
-    put(build, "template_folder", lambda: str(folder))
+    put(making, "template_folder", lambda: str(folder))
     put(request, "template_folder", lambda: str(folder))
     put(request, "_GENERATOR", ())
-    put(build, "_render", render)
+    put(making, "_rendered", lambda spec, _: render(spec))
 
 
 def answer(library: Path) -> int:

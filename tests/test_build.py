@@ -29,7 +29,7 @@ from standin import Spec
 from scattergen.cache import cache, location
 from scattergen.common import config, machine, paths
 from scattergen.common.config import Settings
-from scattergen.compiler import build, request
+from scattergen.compiler import build, making, request
 from scattergen.compiler.flags import flags_of_kernel
 from scattergen.errors import CompileError, CompilerNotFound, KernelUnavailable
 
@@ -406,7 +406,7 @@ def test_building_can_be_forbidden(tmp_path: Path, use: Use) -> None:
 
 def test_a_failure_is_told_and_remembered(tmp_path: Path, use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     use(cc=counting(tmp_path / "bin"))
-    monkeypatch.setattr(build, "_render", lambda spec: "int answer(void) { return 1 +; }\n")
+    monkeypatch.setattr(making, "_rendered", lambda *_: "int answer(void) { return 1 +; }\n")
     with pytest.raises(CompileError) as raised:
         build.library(Spec(NAME))
     assert type(raised.value) is CompileError
@@ -419,7 +419,7 @@ def test_a_failure_is_told_and_remembered(tmp_path: Path, use: Use, monkeypatch:
     assert str(again.value) == str(raised.value)
     assert len(asked(tmp_path / "bin")) == tries
     # Nothing is held against the compiler for it, and another kernel builds.
-    monkeypatch.setattr(build, "_render", standin.render)
+    monkeypatch.setattr(making, "_rendered", lambda spec, _: standin.render(spec))
     assert build.library(Spec(NAMES[0])).origin == "built"
     assert "-fopenmp" in asked(tmp_path / "bin")[-1]
 
@@ -606,11 +606,12 @@ def test_flags_are_those_of_the_toolchain(use: Use) -> None:
 def test_compiled_templates_are_kept(tmp_path: Path) -> None:
     """Another process renders from what the first one left in the store, and gives the same text."""
     code = (
-        "from scattergen.compiler import build; from scattergen.common import config;"
+        "from scattergen.compiler import build, making; from scattergen.common import config;"
         "from scattergen.lower.kernel import KernelSpec;"
-        "import jinja2, sys; made = []; plain = jinja2.Environment.compile;"
+        "import jinja2, os; made = []; plain = jinja2.Environment.compile;"
         "jinja2.Environment.compile = lambda *a, **k: made.append(1) or plain(*a, **k);"
-        "text = build._render(KernelSpec.parse('rows_f32_i64_add')); print(len(made), hash(text))"
+        "store = build._store(config.settings(), os.getpid());"
+        "text = making._rendered(KernelSpec.parse('rows_f32_i64_add'), store); print(len(made), hash(text))"
     )
     environment = {**os.environ, "SCATTERGEN_CACHE_DIR": str(tmp_path / "store"), "PYTHONHASHSEED": "0"}
     answers = []

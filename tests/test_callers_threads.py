@@ -25,7 +25,7 @@ from scattergen import at
 from scattergen.at import at as functions
 from scattergen.at import inplace
 from scattergen.call import dispatch, fast, plan, prepared
-from scattergen.compiler import build
+from scattergen.compiler import making
 from scattergen.load import caller, loader, prebuilt, supply
 from scattergen.operators import reference
 
@@ -293,8 +293,8 @@ def test_first_uses_at_once_build_each_kernel_once(
     monkeypatch.setattr(supply, "_ready", {})
     dispatch.forget()
     rendered: list[str] = []
-    render = build._render
-    monkeypatch.setattr(build, "_render", lambda spec: (rendered.append(str(spec)), render(spec))[1])
+    render = making._rendered
+    monkeypatch.setattr(making, "_rendered", lambda spec, store: (rendered.append(str(spec)), render(spec, store))[1])
     mixed = calls("int16", 6)
     at_once(*(functools.partial(_in_some_order, mixed, seed) for seed in range(8)))
     assert rendered and sorted(rendered) == sorted(set(rendered))

@@ -21,7 +21,7 @@ HOUSE = {
     "operators": "dtypes ops near elsewhere meant spec bounds shapes reference",
     "lower": "layout forms kernel loops lower values work schedule standard",
     "render": "",
-    "compiler": "flags toolchain platforms flag_sets single_flight request build",
+    "compiler": "flags toolchain platforms flag_sets single_flight request making build",
     "load": "_abi loader caller manifest prebuilt supply",
     "arguments": "holders advice memory kept foreign arrays targets addressing packing repeats checks strings moving",
     "call": "threads plan fast dispatch direct accumulated naming calls explained prepared bound compiled",

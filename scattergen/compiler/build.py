@@ -1,4 +1,4 @@
-"""KernelSpec → built library: the only place where templates, compiler and store meet."""
+"""KernelSpec → built library: from the store, else made now (`making.py`) and published there."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Literal
 from ..cache import entries
 from ..cache.cache import Store
 from ..cache.entries import LIBRARY, SOURCE
-from ..common import log, machine
+from ..common import log
 from ..common.config import Settings, settings
-from ..common.paths import HEADERS, template_folder
 from ..common.record import Record
-from ..errors import CompileError, CompilerNotFound, KernelUnavailable
+from ..errors import CompilerNotFound, KernelUnavailable
 from . import request, toolchain
 from .flags import flags_of_module
 from .toolchain import Compiler
@@ -58,7 +57,12 @@ def library(spec: KernelSpec, *, private: bool = False, optimize: bool = True) -
     """
     chosen = settings()
     name = str(spec)
-    make = functools.partial(_make_kernel, spec, chosen, optimize)
+
+    def make(compiler: Compiler, store: Store, work: Path) -> dict[str, object]:
+        from . import making  # not on the way to a hit
+
+        return making.kernel(spec, chosen, compiler, store, work, optimize=optimize)
+
     return _obtain(name, request.of_kernel(name, chosen, optimize=optimize), chosen, make, private=private)
 
 
@@ -98,7 +102,9 @@ def module(
         included = (*flags, *(f"-I{folder}" for folder in folders))
         if not any(os.path.isfile(os.path.join(folder, "Python.h")) for folder in folders):
             raise KernelUnavailable(f"{name}: no Python.h in {', '.join(folders) or 'no folder'}")
-        return _compile(compiler, store, chosen, work, name, write(), [included])
+        from . import making
+
+        return making.library(name, write(), [included], chosen, compiler, store, work)
 
     asked = request.of_module(recipe, flags)
     return _obtain(name, asked, chosen, make, may_build=build).library
@@ -173,73 +179,6 @@ def _build(store: Store, name: str, key: str, compiler: Compiler, make: _Make) -
 
 def _since(began: float, folder: str, origin: Literal["cache", "built"]) -> Built:
     return Built(folder=folder, origin=origin, seconds=time.perf_counter() - began)
-
-
-def _make_kernel(
-    spec: KernelSpec, chosen: Settings, optimize: bool, compiler: Compiler, store: Store, work: Path
-) -> dict[str, object]:
-    import shutil
-
-    from . import flag_sets  # not on the way to a hit
-
-    for header in HEADERS:
-        shutil.copyfile(os.path.join(template_folder(), header), work / header)
-    known = store.facts(_learnt_under(compiler, chosen))
-    flags = flag_sets.kernel_flags(chosen, known, optimize=optimize)
-    made = _compile(compiler, store, chosen, work, str(spec), _render(spec), flags)
-    return {**made, "optimized": optimize}
-
-
-def _compile(
-    compiler: Compiler,
-    store: Store,
-    chosen: Settings,
-    work: Path,
-    name: str,
-    source: str,
-    flags: list[tuple[str, ...]],
-) -> dict[str, object]:
-    from . import flag_sets
-
-    (work / SOURCE).write_text(source, encoding="utf-8")
-    try:
-        outcome = flag_sets.compile_first(
-            compiler,
-            work / SOURCE,
-            work / LIBRARY,
-            flags,
-            spec=name,
-            timeout=chosen.compile_timeout,
-            scratch=store.tool_folder("zig"),
-        )
-    except CompileError as error:
-        raise error.but(variables=toolchain.set_by_user(chosen)) from None
-    if outcome.refused:
-        log.debug("%s: %s does without %s", name, compiler.path, ", ".join(outcome.refused))
-        store.learn(_learnt_under(compiler, chosen), outcome.refused)
-    return {
-        "spec": name,
-        "command": list(toolchain.command_line(compiler, SOURCE, LIBRARY, outcome.flags)),
-        "compiler": compiler.identity.splitlines(),
-        "cpu": machine.cpu_identity(chosen.cpu),
-        "machine": machine.tag(),
-        "seconds": round(outcome.seconds, 3),
-    }
-
-
-def _learnt_under(compiler: Compiler, chosen: Settings) -> str:
-    return f"{compiler.identity}\n{chosen.cflags}"
-
-
-def _render(spec: KernelSpec) -> str:
-    from ..render import render
-
-    kept = _store(settings(), os.getpid()).tool_folder("jinja")
-    try:
-        kept.mkdir(0o700, exist_ok=True)
-        return render(spec, kept)
-    except OSError:  # that folder cannot be written; where the kernel goes is another matter
-        return render(spec)
 
 
 @functools.cache
