@@ -550,6 +550,16 @@ def mounted(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
         subprocess.run(["umount", "-l", str(place)], check=True)
 
 
+def test_a_store_on_a_disk_that_is_mounted_read_only(mounted: Callable[[str], Path]) -> None:
+    disk = mounted("size=64k")
+    opened(disk / "store")
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    trouble = location.trouble(disk / "store", shared=False)
+    assert "store is not writable, as its file system is mounted; set SCATTERGEN_CACHE_DIR to a place" in trouble
+    assert "chmod" not in trouble
+    assert location.trouble(disk / "store", shared=True) == ""
+
+
 def test_a_disk_that_is_full(mounted: Callable[[str], Path]) -> None:
     root = mounted("size=64k") / "store"
     store = opened(root)

@@ -15,8 +15,10 @@ from ahead import ROOT, good, python, run
 
 import scattergen
 from scattergen import jit
+from scattergen.aot import aot
 from scattergen.errors import SpecError
 from scattergen.lower import standard
+from scattergen.operators.spec import OpSpec
 
 CODE = """
 import numpy as np
@@ -177,6 +179,20 @@ def test_what_is_no_spec_at_all_is_a_spec_error(call: Callable[[Any], object], v
 def test_one_spec_in_place_of_many_is_told_so() -> None:
     with pytest.raises(SpecError, match="allowed is a list of specs; "):
         scattergen.compile_all("scatter_nd_f32_i64_r1k1_add")
+
+
+@pytest.mark.parametrize("specs", [None, 3, OpSpec.parse("scatter_nd_f32_i64_r1k1_add")])
+def test_what_is_no_list_of_specs_is_refused(specs: Any) -> None:
+    with pytest.raises(SpecError, match=r"specs=.*a list of specs; scattergen\.compile takes one"):
+        scattergen.compile_all(specs)
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, "two"])
+def test_a_number_of_compilers_that_means_nothing_is_refused(jobs: Any, tmp_path: Path) -> None:
+    for call in (scattergen.compile_all, lambda specs, jobs: aot.build(specs, tmp_path / "built", jobs=jobs)):
+        with pytest.raises(SpecError, match=r"jobs=.*a whole number, 1 or more, or None"):
+            call(["scatter_nd_f32_i64_r1k1_add"], jobs=jobs)
+    assert not (tmp_path / "built").exists()
 
 
 def test_many_are_built_at_once_and_told_of_one_by_one(tmp_path: Path) -> None:

@@ -76,13 +76,14 @@ def build(
         raise AheadOfTimeError(f"name {name!r}: allowed are up to 64 lower-case letters, digits and underscores")
     if name in _HEADERS_OF_OTHERS:
         raise AheadOfTimeError(f"name {name!r}: its header, {name}.h, would take the place of one that kernels include")
+    at_a_time = machine.compilers(jobs)
     asked, place = items if isinstance(items, Wanted) else gather(items), Path(os.path.abspath(folder))
     plan = libraries.Plan(platforms.parse(target), config.settings(), name, openmp=openmp)
     _refuse_foreign(place)
     place.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
     try:
-        made = _fill(work, asked, plan, jobs or machine.usable_cores(), python, on_done)
+        made = _fill(work, asked, plan, at_a_time, python, on_done)
         work.chmod(0o777 & ~_umask())
         _replace(place, work)
     finally:

@@ -81,9 +81,10 @@ def _distrust(folder: str, status: os.stat_result, shared: bool) -> str:
     if status.st_mode & 0o022:
         return f"can be changed by other users; run: chmod go-w '{folder}'"
     if not shared and not os.access(folder, os.W_OK | os.X_OK):
-        return (
-            f"is not writable; run: chmod u+rwx '{folder}', or set SCATTERGEN_CACHE=read-only and SCATTERGEN_CACHE_DIR"
-        )
+        allowed = status.st_mode & stat.S_IRWXU == stat.S_IRWXU  # what forbids it is no mode
+        advice = "set SCATTERGEN_CACHE_DIR to a place that is" if allowed else f"run: chmod u+rwx '{folder}'"
+        why = ", as its file system is mounted" if allowed else ""
+        return f"is not writable{why}; {advice}, or set SCATTERGEN_CACHE=read-only and SCATTERGEN_CACHE_DIR"
     return ""
 
 

@@ -188,13 +188,14 @@ def compile_all(
     """
     from concurrent.futures import ThreadPoolExecutor, as_completed  # imports logging: not for `import scattergen`
 
-    if isinstance(specs, str):
+    if isinstance(specs, (str, OpSpec)) or not isinstance(specs, Iterable):
         raise SpecError("specs", specs, "a list of specs; scattergen.compile takes one")
+    at_a_time = machine.compilers(jobs)
     asked = [operator_spec(spec) for spec in specs]
     needed = {spec: lower.variants(spec) for spec in asked}
     kernels = dict.fromkeys(kernel for variants in needed.values() for kernel in variants)
     caller.make()
-    with ThreadPoolExecutor(jobs or machine.usable_cores()) as pool:
+    with ThreadPoolExecutor(at_a_time) as pool:
         work = [pool.submit(supply.ready, kernel) for kernel in kernels]
         try:
             for number, future in enumerate(as_completed(work), 1):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import sys
 
+from ..errors import SpecError
 from .digest import sha256
 from .paths import content
 from .record import Record
@@ -105,6 +107,22 @@ def usable_cores() -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = _quota()
     return cores if quota is None else max(1, min(cores, quota))
+
+
+def compilers(jobs: int | None) -> int:
+    """Return how many compilers may run at a time: `jobs`, or one for each core where that is None.
+
+    Raise `SpecError` for what is no whole number, 1 or more.
+    """
+    if jobs is None:
+        return usable_cores()
+    try:
+        number = operator.index(jobs)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise SpecError("jobs", jobs, "a whole number, 1 or more, or None for as many as there are cores")
+    return number
 
 
 @functools.cache
