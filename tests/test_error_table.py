@@ -67,6 +67,7 @@ CALLS: dict[str, list[Callable[[], Any]]] = {
         lambda: scattergen.prepare([[0]], (3,), threads=0),
         lambda: call(duplicates="perhaps"),
         lambda: call(unique=np.ones(1, bool)),
+        lambda: call(unique="no"),
         lambda: call(accumulate="float64"),
         lambda: scattergen.tensor_scatter(CACHE, CACHE, mode="round"),
         lambda: scattergen.tensor_scatter(CACHE, CACHE, threads=0),

@@ -19,6 +19,7 @@ import scattergen
 from scattergen.call import dispatch, fast
 from scattergen.call.calls import arguments_of
 from scattergen.common.paths import templates
+from scattergen.errors import SpecError
 from scattergen.load import caller, loader
 from scattergen.operators import dtypes
 from scattergen.operators.ops import OPS
@@ -385,12 +386,13 @@ def test_the_table_runs_no_code_of_an_attributes_class() -> None:
     assert (scattergen.scatter_elements(*given, Sly(0), "add") == expected(*given)).all()
 
 
-@pytest.mark.parametrize("unique", [np.timedelta64(0, "s"), np.timedelta64("NaT", "s")])
-def test_whatever_is_true_or_false_tells_whether_targets_are_unique(unique: Any) -> None:
+@pytest.mark.parametrize("unique", [np.timedelta64(0, "s"), np.timedelta64("NaT", "s"), "no", 2, 0.0, None])
+def test_what_is_neither_true_nor_false_is_no_promise(unique: Any) -> None:
     data, updates = np.zeros(3), np.ones(2)
-    for _ in range(2):
-        found = scattergen.scatter_elements(data, np.array([0, 2]), updates, unique=unique)
-        assert found.tolist() == [1, 0, 1]
+    for known in (False, True, np.False_, 1):
+        scattergen.scatter_elements(data, np.array([0, 2]), updates, unique=known)
+        with pytest.raises(SpecError, match=r"unique=.*: allowed is True or False"):
+            scattergen.scatter_elements(data, np.array([0, 2]), updates, unique=unique)
 
 
 def test_what_is_no_call_is_refused() -> None:

@@ -83,7 +83,7 @@ def prepare(
     """
     if not isinstance(reduction, str):
         raise SpecError("reduction", reduction, "the name of one, as none or add")
-    if unique is not False and np.ndim(unique):
+    if not isinstance(unique, (int, np.bool)) or unique not in (0, 1):  # whoever writes "no" makes no promise
         raise SpecError("unique", unique, "True or False")
     if not isinstance(mode, str):
         raise SpecError("mode", mode, "the name of one, as linear")

@@ -34,16 +34,9 @@ class KernelSpec(Record):
     """Index components per target."""
 
     def _validated(self) -> KernelSpec:
-        if self.operation not in OPERATIONS:
-            raise SpecError("operation", self.operation, f"one of {', '.join(OPERATIONS)}")
-        if self.operation not in self.form.operations:
-            raise SpecError(
-                "operation", self.operation, f"one of {', '.join(self.form.operations)} for {self.form.name}"
-            )
-        if self.element.kind not in self.step.kinds:
-            raise SpecError("element", self.element.tag, f"a type of kind {' or '.join(self.step.kinds)}")
-        if self.element.kind not in self.form.kinds:
-            raise SpecError("element", self.element.tag, f"a {' or '.join(self.form.kinds)} for {self.form.name}")
+        _require_operation(self.form, self.operation)
+        if self.element.kind not in self.step.kinds or self.element.kind not in self.form.kinds:
+            raise _no_element(self.form, self.operation, self.element.tag)
         if self.index not in dtypes.INDEX_TYPES:
             raise SpecError("index", self.index.tag, f"one of {', '.join(row.tag for row in dtypes.INDEX_TYPES)}")
         low, high = (self.form.least_depth, MAX_RANK) if self.form.has_depth else (1, 1)
@@ -109,13 +102,23 @@ class KernelSpec(Record):
         match = re.fullmatch(_TEXT, text)
         if match is None or (match["depth"] is not None) != FORMS[match["form"]].has_depth:
             raise SpecError("kernel", text, f"<{'|'.join(FORMS)}>_<element>_<index type>[_k<depth>]_<operation>")
-        return cls(
-            form=FORMS[match["form"]],
-            element=dtypes.lookup(match["element"], "element"),
-            index=dtypes.lookup(match["index"], "index"),
-            depth=int(match["depth"] or 1),
-            operation=match["operation"],
-        )
+        form, operation, element = FORMS[match["form"]], match["operation"], match["element"]
+        _require_operation(form, operation)
+        if element not in dtypes.DTYPES:
+            raise _no_element(form, operation, element)
+        index, depth = dtypes.lookup(match["index"], "index"), int(match["depth"] or 1)
+        return cls(form=form, element=dtypes.DTYPES[element], index=index, depth=depth, operation=operation)
+
+
+def _require_operation(form: Form, operation: str) -> None:
+    if operation not in form.operations:
+        raise SpecError("operation", operation, f"one of {', '.join(form.operations)} for {form.name}")
+
+
+def _no_element(form: Form, operation: str, element: str) -> SpecError:
+    kinds = set(form.kinds) & set(OPERATIONS[operation].kinds)
+    tags = ", ".join(row.tag for row in dtypes.DTYPES.values() if row.kind in kinds)
+    return SpecError("element", element, f"one of {tags} for {operation} of {form.name}")
 
 
 def parse_either(text: str, *others: str) -> OpSpec | KernelSpec:
