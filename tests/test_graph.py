@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from scattergen import graph
 from scattergen.call import accumulated, direct, dispatch
-from scattergen.errors import DTypeError, IndexOutOfBounds, ShapeError, SpecError
+from scattergen.errors import DTypeError, IndexOutOfBounds, KernelUnavailable, ShapeError, SpecError
+from scattergen.graph import steps
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -198,6 +199,7 @@ def test_any_scatter_reduce_is_the_plain_loop(
 
 SRC = np.array([[1, 2], [3, 4], [5, -1], [7, 0]], np.float32)
 INDEX = np.array([0, 2, 0, 2])
+HALVES = SRC.astype(np.float16)
 
 
 @pytest.mark.parametrize(
@@ -514,6 +516,29 @@ def test_a_number_of_threads_that_means_nothing_is_refused_before_out_is_written
     with pytest.raises(SpecError, match="threads"):
         graph.scatter_reduce(SRC, 0, INDEX, SRC, "sum", out=out, threads=0)
     assert (out == 7).all()
+
+
+@pytest.mark.parametrize(
+    ("step", "call"),
+    [
+        ("apply", lambda out: graph.scatter_sum(SRC, INDEX, 0, out=out)),
+        ("counts", lambda out: graph.scatter_mean(SRC, INDEX, 0, out=out)),
+        ("places", lambda out: graph.scatter_max(SRC, INDEX, 0, out=out)),
+        ("apply_wide", lambda out: graph.scatter_sum(HALVES, INDEX, 0, out=out, accumulate="float32")),
+        ("apply", lambda out: graph.scatter_reduce(np.ones_like(out), 0, INDEX, SRC, "amax", out=out)),
+        ("apply", lambda out: graph.scatter_reduce(out, 0, INDEX, SRC, "sum", False, out=out)),
+        ("touched", lambda out: graph.scatter_reduce(out, 0, INDEX, SRC, "amin", False, out=out)),
+        ("counts", lambda out: graph.scatter_reduce(out, 0, INDEX, SRC, "mean", out=out)),
+    ],
+)
+def test_out_is_untouched_where_a_step_cannot_be_had(step: str, call: Any) -> None:
+    out = np.full((INDEX.max() + 1, SRC.shape[1]), -7, HALVES.dtype if step == "apply_wide" else SRC.dtype)
+    before = out.copy()
+    with mock.patch.object(steps, step, side_effect=KernelUnavailable("none")), pytest.raises(KernelUnavailable):
+        call(out)
+    assert not difference(out, before)
+    call(out)
+    assert difference(out, before)
 
 
 def test_whatever_is_true_includes_data_once() -> None:

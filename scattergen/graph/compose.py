@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import arrays, memory
+from ..arguments import arrays
 from ..arguments.advice import not_writable
 from ..arguments.arrays import Array, as_indices
 from ..call import accumulated, direct, dispatch
@@ -57,14 +57,13 @@ def reduced(
         work.fill(_neutral(name, work.dtype))
     else:
         out = _checked(out, given.shape(size), given)
-        given, work = given.apart(out), _plain(out)
-    before = work.copy() if places and out is not None else None
+        given, work = given.apart(out), _worked_on(out, apart=places or not _is_one_step(name, how))
     _reduce(work, given, name, how, 0)
     if out is None and name in _COMPARES:
         _clear_empty(work, given, name, how)
     found = steps.places(given, work, how.threads) if places else None
-    if found is not None and before is not None:  # what no row exceeded comes from none
-        found[(work == before) | ((work != work) & (before != before))] = given.src.shape[given.dim]
+    if found is not None and out is not None:  # what no row exceeded comes from none
+        found[(work == out) | ((work != work) & (out != out))] = given.src.shape[given.dim]
     return _returned(work, out), found
 
 
@@ -85,17 +84,22 @@ def reduced_into(data: Any, dim: Any, index: Any, src: Any, name: str, include_s
     given = Rows(who, src[tuple(map(slice, fitted.shape))], fitted, place, index)
     _refuse(given, name, how)
     number_of_targets(given, data.shape[place])
-    if out is None:
-        work = np.array(data, data.dtype.newbyteorder("="), order="C")
-    else:
-        out = _checked(out, data.shape, given)
-        given = given.apart(out)
-        np.copyto(out, memory.apart(data, out, "data", []))
-        work = _plain(out)
+    if out is not None:
+        target = out = _checked(out, data.shape, given)
+        given = given.apart(target)
+        if include_self and _is_one_step(name, how):
+            steps.apply(data, given.targets, given.src, place, _STEP[name], how.threads, target)
+            return target
+    work = np.array(data, data.dtype.newbyteorder("="), order="C")
     if not include_self:
         _start_afresh(work, given, name, how)
     _reduce(work, given, name, how, int(bool(include_self)))
     return _returned(work, out)
+
+
+def _is_one_step(name: str, how: How) -> bool:
+    """Whether one kernel makes a reduction, which writes nothing where it cannot be had."""
+    return name != "mean" and how.accumulate is None
 
 
 def _reduce(work: Array, given: Rows, name: str, how: How, own: int) -> None:
@@ -204,9 +208,10 @@ def _checked(out: Any, shape: tuple[int, ...], given: Rows) -> Array:
     return arrays.check_out(given.who, out, np.broadcast_to(np.zeros((), given.src.dtype), shape), [])
 
 
-def _plain(out: Array) -> Array:
-    """Return `out` itself where steps can work in it, else a C-contiguous copy."""
-    return np.require(out.astype(out.dtype.newbyteorder("="), copy=False), requirements=("C", "A"))
+def _worked_on(out: Array, *, apart: bool) -> Array:
+    """Return `out` itself where steps can work in it, and may; else a C-contiguous copy."""
+    native = out.astype(out.dtype.newbyteorder("="), copy=apart, order="C")
+    return np.require(native, requirements=("C", "A"))
 
 
 def _returned(work: Array, out: Array | None) -> Array:

@@ -31,12 +31,18 @@ _SMALL = 1 << 14
 """To check so many indices once more, in a call that was seen before, takes less time than to prepare a call."""
 
 
-def apply(out: Array, index: Array, src: Array, dim: int, reduction: str, threads: int | None) -> None:
-    """Apply the rows of `src` to `out`, in place and in order; every index is known to be in bounds."""
+def apply(
+    data: Array, index: Array, src: Array, dim: int, reduction: str, threads: int | None, out: Array | None = None
+) -> None:
+    """Apply the rows of `src` to `data` in order, in place or in `out`; every index is known to be in bounds.
+
+    Where no kernel can be had, nothing is written.
+    """
+    out = data if out is None else out
     if index.size <= _SMALL:
-        scatter_elements(out, index, src, dim, reduction, out=out, threads=threads)
+        scatter_elements(data, index, src, dim, reduction, out=out, threads=threads)
         return
-    dispatch.execute(arrays.prepare(_OP, 18, dim, reduction, out, index, src, out, checked=True), threads)
+    dispatch.execute(arrays.prepare(_OP, 18, dim, reduction, data, index, src, out, checked=True), threads)
 
 
 def apply_wide(
