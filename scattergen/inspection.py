@@ -37,7 +37,10 @@ def sources(spec: OpSpec | KernelSpec | str) -> dict[str, str]:
 
 
 def show(spec: OpSpec | KernelSpec | str) -> str:
-    """Return the C of `spec` exactly as it is compiled; of an operator's spec, that of all its kernels."""
+    """Return the C of `spec` exactly as it is compiled; of an operator's spec, that of all its kernels.
+
+    `spec` is an OpSpec, a KernelSpec or the text of one. Raises SpecError (ValueError).
+    """
     return "\n".join(sources(spec).values())
 
 

@@ -39,7 +39,8 @@ def tensor_scatter(
         axis: in [-r, r-1], not the batch.
         opset: the ONNX opset whose rules hold, 24 or above; all of them mean version 24, the only one so far.
         out: array of the shape and type of `past_cache` for the result; may be `past_cache` itself. A failed
-            call leaves it untouched.
+            call leaves it untouched. Nothing else may write to it meanwhile, not even to positions that `update`
+            does not reach.
         threads: most threads of this call; the result does not depend on it.
 
     Raises:

@@ -94,7 +94,8 @@ def add(a: Any, indices: Any, b: Any) -> None:
     """Add `b` to ``a[indices]``, as often as an element is named: ``np.add.at(a, indices, b)``.
 
     Args:
-        a: NumPy array of numbers or bools, any layout; written in place.
+        a: NumPy array of numbers or bools, any layout; written in place. Nothing else may write to it meanwhile, not
+            even to elements that no index names.
         indices: what may stand in ``a[indices]``.
         b: broadcasts to the shape of ``a[indices]``; cast as ``np.add.at`` casts.
 
@@ -143,7 +144,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     """Replace elements along one axis where `indices` says: ``np.put_along_axis(arr, indices, values, axis)``.
 
     Args:
-        arr: NumPy array of numbers or bools, any layout; written in place.
+        arr: NumPy array of numbers or bools, any layout; written in place. Nothing else may write to it meanwhile,
+            not even to elements that no index names.
         indices: whole numbers, the rank of `arr`; off the axis its shape broadcasts against that of `arr`.
         values: broadcasts to the shape that `indices` take; cast as an assignment casts.
         axis: of `arr`, or None for its elements in row-major order, whatever its layout (NumPy refuses views there).
