@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from scattergen.call import dispatch
 from scattergen.common import config
+from scattergen.load import caller, loader
 
 _made = pytest.StashKey[str]()
 
@@ -64,3 +66,18 @@ def use_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., N
 
     yield use
     config.use(None)
+
+
+@pytest.fixture(params=["caller", "no caller"])
+def either_way(request: pytest.FixtureRequest) -> Iterator[str]:
+    """With the caller module, and without one."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "no caller":
+            patch.setattr(loader, "invoke", loader._invoke_abi)
+            patch.setattr(loader, "functions", None)
+            patch.setattr(caller, "adopt", lambda: True)
+        elif not caller.make():
+            pytest.skip("the caller module cannot be built here: no Python headers")
+        dispatch.forget()
+        yield request.param
+    dispatch.forget()

@@ -6,7 +6,7 @@ import gc
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,7 @@ import scattergen
 from scattergen import at
 from scattergen.at import at as functions
 from scattergen.at import inplace, pieces
-from scattergen.call import dispatch
 from scattergen.errors import DTypeError, IndexOutOfBounds, ScattergenError, ShapeError
-from scattergen.load import caller, loader
 
 CHANCE = np.random.default_rng(5)
 
@@ -135,20 +133,6 @@ def no_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for idiom in IDIOMS:
         monkeypatch.setattr(idiom, "numpy", refuse)
-
-
-@pytest.fixture(params=["caller", "no caller"])
-def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """With the caller module, and without one."""
-    dispatch.forget()
-    if request.param == "no caller":
-        monkeypatch.setattr(loader, "invoke", loader._invoke_abi)
-        monkeypatch.setattr(loader, "functions", None)
-        monkeypatch.setattr(caller, "adopt", lambda: True)
-    elif not caller.make():
-        pytest.skip("the caller module cannot be built here: no Python headers")
-    yield request.param
-    dispatch.forget()
 
 
 TEN, NINE, CUBE = np.arange(10), np.arange(9).reshape(3, 3), np.arange(27).reshape(3, 3, 3)

@@ -301,7 +301,7 @@ def test_sizes_of_zero() -> None:
 
 @pytest.mark.parametrize("name", REDUCES)
 @pytest.mark.parametrize("lay", LAYS)
-def test_small_calls_that_repeat_make_no_plan_and_see_new_values(name: str, lay: Any) -> None:
+def test_small_calls_that_repeat_make_no_plan_and_see_new_values(name: str, lay: Any, either_way: str) -> None:
     def reduced(seed: int) -> None:
         chance = np.random.default_rng(seed)
         src, index = chance.standard_normal((6, 3)).astype(np.float32), chance.integers(0, 4, 6)
