@@ -1,4 +1,4 @@
-"""Kernels of every form and kind under sanitizers, on blocks of exact size: no access, shift or race that is wrong."""
+"""Kernels of every form and kind, and the caller module, under sanitizers: no access, shift or race that is wrong."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import kernel_calls
 import numpy as np
 import pytest
 from kernel_calls import KernelCall, Wanted
+
+from scattergen.load import caller
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="gcc's and clang's sanitizers as Linux has them")
 
@@ -126,3 +128,32 @@ def test_no_two_threads_of_a_kernel_race(
     made += [(bad, 3) for wanted in some.values() for bad in calls[wanted][0].spoiled()]
     made += [(call, 3) for call in helping() if call.kernel in more.values()]
     assert driver.run(program, made, **options) == ""
+
+
+def preloaded() -> list[str]:
+    """Return gcc's sanitizer libraries, to be loaded before Python is; empty where there are none."""
+    if shutil.which("gcc") is None:
+        return []
+    asked = (["gcc", f"-print-file-name={name}"] for name in ("libasan.so", "libubsan.so"))
+    found = [subprocess.run(words, capture_output=True, text=True).stdout.strip() for words in asked]
+    return found if all(os.path.isabs(path) for path in found) else []
+
+
+def test_the_caller_module_leaves_no_array(tmp_path: Path) -> None:
+    libraries = preloaded()
+    if not libraries or not caller.make():
+        pytest.skip("needs gcc with the libraries of -fsanitize=address,undefined, and Python's headers")
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+        "LD_PRELOAD": " ".join(libraries),
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+        "PYTHONMALLOC": "malloc",
+        "SCATTERGEN_CC": "gcc",
+        "SCATTERGEN_CFLAGS": "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all",
+        "SCATTERGEN_TEST_CACHE": str(tmp_path / "store"),
+    }
+    words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "test_fast.py"]
+    done = subprocess.run(words, cwd=Path(__file__).parent, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    module = next((tmp_path / "store").glob("*/scattergen_caller-*/kernel.so"))
+    assert b"__asan_report" in module.read_bytes() and b"__ubsan_handle" in module.read_bytes()
