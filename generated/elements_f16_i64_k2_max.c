@@ -18,8 +18,7 @@ static inline uint16_t rank(element half)
  * another. Chosen by a mask: compilers make a branch of the choice itself, which random values mislead. */
 static inline element greater(element old, element update)
 {
-    const uint16_t zero = update == 0;
-    const element taken = (element)-((uint16_t)(rank(update) - zero) > rank(old));
+    const element taken = (element)-((uint16_t)(rank(update) - (update == 0)) > rank(old));
     return old ^ ((old ^ update) & taken);
 }
 

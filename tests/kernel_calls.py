@@ -30,7 +30,7 @@ from scattergen.call import plan
 from scattergen.common import config
 from scattergen.errors import CompilerNotFound
 from scattergen.grad import backward
-from scattergen.graph import steps
+from scattergen.graph import extremes, steps
 from scattergen.load import _abi
 from scattergen.lower import lower
 from scattergen.lower.kernel import KernelSpec
@@ -382,13 +382,12 @@ def _call(
 HELPING = (
     "flat_f16_i64_convert",
     "flat_bf16_i64_convert",
-    "places_f32_i64_first",
-    "places_f64_i32_first",
-    "places_i8_i64_first",
-    "places_u64_i32_first",
-    "places_bool_i64_first",
-    "places_f16_i32_first",
-    "places_bf16_i64_first",
+    "extremes_f32_i64_argmax",
+    "extremes_f64_i32_argmin",
+    "extremes_i8_i64_argmin",
+    "extremes_u64_i32_argmax",
+    "extremes_f16_i32_argmin",
+    "extremes_bf16_i64_argmax",
     "grad_w32_i64_k1_gather",
     "grad_w16_i32_k0_gather",
     "grad_w128_i32_k2_take",
@@ -442,42 +441,55 @@ def _conversions(spec: KernelSpec, chance: np.random.Generator) -> Iterator[Kern
             )
 
 
-def _places(spec: KernelSpec, chance: np.random.Generator) -> Iterator[KernelCall]:
-    for shape, dim, size, own in (
-        ((1,), 0, 1, (1,)),
-        ((2000,), 0, 60, (2000,)),
-        ((1100, 40), 0, 50, (1100, 1)),
-        ((70, 40), 0, 5, (70, 40)),
-        ((9, 1200), 0, 3, (9, 1200)),
-        ((5, 300, 7), 1, 40, (1, 300, 1)),
-        ((5, 300, 7), 1, 40, (5, 300, 7)),
-        ((4, 500), 1, 80, (4, 500)),
+def _extremes(spec: KernelSpec, chance: np.random.Generator) -> Iterator[KernelCall]:
+    name = spec.operation.removeprefix("arg")
+    for number, (shape, dim, size, own) in enumerate(
+        (
+            ((1,), 0, 1, (1,)),
+            ((2000,), 0, 60, (2000,)),
+            ((1100, 40), 0, 50, (1100, 1)),
+            ((70, 40), 0, 5, (70, 40)),
+            ((9, 1200), 0, 3, (9, 1200)),
+            ((5, 300, 7), 1, 40, (1, 300, 1)),
+            ((5, 300, 7), 1, 40, (5, 300, 7)),
+            ((4, 500), 1, 80, (4, 500)),
+        )
     ):
+        afresh = number % 3 != 2
         src = values.elements(chance, shape, spec.element.numpy, 0.1)
         src[chance.random(shape) < 0.5] = src.reshape(-1)[0]  # ties
         index = np.broadcast_to(chance.integers(-size, size, own).astype(spec.index.numpy), shape)
-        best = np.zeros((*shape[:dim], size, *shape[dim + 1 :]), src.dtype)
-        np.put_along_axis(best, index % size, src, dim)  # some update of each target
-        want = np.full(best.shape, shape[dim])
-        for place in reversed([*np.ndindex(shape)]):
+        result = (*shape[:dim], size, *shape[dim + 1 :])
+        start = values.elements(chance, result, spec.element.numpy, 0.1)
+        if afresh:
+            start[...] = steps.neutral(name, start.dtype)
+        best, want = start.copy(), np.full(result, shape[dim])
+        for place in np.ndindex(shape):
             target = (*place[:dim], int(index[place]) % size, *place[dim + 1 :])
-            value, other = src[place], best[target]
-            if spec.element.kind == "bool":
-                value, other = bool(value), bool(other)
-            if value == other or value != value:
+            new, old = src[place], best[target]
+            exceeds, is_nan = new > old if name == "max" else new < old, new != new
+            if exceeds or (is_nan and old == old) or (afresh and new == old and want[target] == shape[dim]):
                 want[target] = place[dim]
+            if exceeds or is_nan:
+                best[target] = new
+        if afresh:
+            best[want == shape[dim]] = 0
         yield KernelCall(
             name=f"{spec} on {shape}, dim {dim}, {own}",
             kernel=spec,
-            layout=steps.places_layout(index.shape, index.strides, index.itemsize, dim, size),
-            out=Block.of(np.empty_like(want)),
-            data=Block.of(best),
+            layout=extremes.layout_of(index.shape, index.strides, index.itemsize, dim, size, afresh) or (),
+            out=Block.of(_one_behind_the_other(np.zeros_like(want), start)),
+            data=None,
             indices=Block.of(index),
             updates=Block.of(src),
-            want=Block.of(want),
+            want=Block.of(_one_behind_the_other(want, best)),
             sizes=(size,),
             tuples=False,
         )
+
+
+def _one_behind_the_other(*arrays: Array) -> Array:
+    return np.frombuffer(b"".join(array.tobytes() for array in arrays), np.uint8)
 
 
 def _steps(spec: KernelSpec, chance: np.random.Generator) -> Iterator[KernelCall]:
@@ -581,7 +593,7 @@ def _product(one: Any, other: Any) -> Any:
     return product[()]
 
 
-_HELPING = {"flat": _conversions, "places": _places, "grad": _steps}
+_HELPING = {"flat": _conversions, "extremes": _extremes, "grad": _steps}
 
 
 def problem(kernel: Any, call: KernelCall, threads: int = 1) -> str:

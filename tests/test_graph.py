@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scattergen import graph
 from scattergen.call import accumulated, direct, dispatch
 from scattergen.errors import DTypeError, IndexOutOfBounds, KernelUnavailable, ShapeError, SpecError
-from scattergen.graph import steps
+from scattergen.graph import compose, steps
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -357,9 +357,13 @@ def test_places_without_a_compiler_are_the_same() -> None:
         src = chance.integers(0, 4, shape).astype(np.float32)
         src[src == 3] = np.nan
         index = chance.integers(0, 5, shape)
-        want = graph.scatter_max(src, index, dim, dim_size=6)[1]
-        with mock.patch.object(direct, "ready", return_value=None):
-            assert not difference(graph.scatter_max(src, index, dim, dim_size=6)[1], want)
+        held = np.full((*shape[:dim], 6, *shape[dim + 1 :]), 1, np.float32)
+        for ours in (graph.scatter_max, graph.scatter_min):
+            for out in (None, held):
+                want = ours(src, index, dim, dim_size=6, out=None if out is None else out.copy())
+                with mock.patch.object(direct, "ready", return_value=None):
+                    got = ours(src, index, dim, dim_size=6, out=None if out is None else out.copy())
+                assert not difference(got[0], want[0]) and not difference(got[1], want[1])
 
 
 def test_no_index_is_looked_at_beside_a_src_without_elements() -> None:
@@ -523,7 +527,7 @@ def test_a_number_of_threads_that_means_nothing_is_refused_before_out_is_written
     [
         ("apply", lambda out: graph.scatter_sum(SRC, INDEX, 0, out=out)),
         ("counts", lambda out: graph.scatter_mean(SRC, INDEX, 0, out=out)),
-        ("places", lambda out: graph.scatter_max(SRC, INDEX, 0, out=out)),
+        ("extremes", lambda out: graph.scatter_max(SRC, INDEX, 0, out=out)),
         ("apply_wide", lambda out: graph.scatter_sum(HALVES, INDEX, 0, out=out, accumulate="float32")),
         ("apply", lambda out: graph.scatter_reduce(np.ones_like(out), 0, INDEX, SRC, "amax", out=out)),
         ("apply", lambda out: graph.scatter_reduce(out, 0, INDEX, SRC, "sum", False, out=out)),
@@ -534,7 +538,8 @@ def test_a_number_of_threads_that_means_nothing_is_refused_before_out_is_written
 def test_out_is_untouched_where_a_step_cannot_be_had(step: str, call: Any) -> None:
     out = np.full((INDEX.max() + 1, SRC.shape[1]), -7, HALVES.dtype if step == "apply_wide" else SRC.dtype)
     before = out.copy()
-    with mock.patch.object(steps, step, side_effect=KernelUnavailable("none")), pytest.raises(KernelUnavailable):
+    where = compose if step == "extremes" else steps
+    with mock.patch.object(where, step, side_effect=KernelUnavailable("none")), pytest.raises(KernelUnavailable):
         call(out)
     assert not difference(out, before)
     call(out)

@@ -29,7 +29,7 @@ HOUSE = {
     "tensor": "",
     "jit": "",
     "grad": "backward differentiated",
-    "graph": "targets steps compose reduce",
+    "graph": "targets steps extremes compose reduce",
     "at": "selection casting pieces quick inplace at",
     "onnx": "graph nodes inputs repairs operators compare report watch runner",
     "aot": "packaging libraries wanted aot",

@@ -220,9 +220,9 @@ W8 = DTYPES["w8"]
         (lambda: kernel_spec(element=W8), "element", "w8", "one of u8, .*, c128 for add of rows$"),
         (lambda: kernel_spec(form=FORMS["flat"]), "operation", "add", "one of convert for flat"),
         (
-            lambda: kernel_spec(operation="first"),
+            lambda: kernel_spec(operation="argmax"),
             "operation",
-            "first",
+            "argmax",
             "one of none, add, mul, max, min, or, and for rows",
         ),
         (lambda: kernel_spec(form=FORMS["wide_rows"]), "element", "f32", "one of f16, bf16 for add of wide_rows$"),

@@ -17,6 +17,7 @@ from ..operators import dtypes
 from ..operators.dtypes import DType
 from ..operators.shapes import dim_of
 from . import steps
+from .extremes import extremes
 from .targets import Rows, as_numbers, expanded, number_of_targets, rows
 
 _STEP = {"sum": "add", "mul": "mul", "mean": "add", "max": "max", "min": "min"}
@@ -41,30 +42,43 @@ def reduced(
     dim_size: Any,
     out: Any,
     how: How,
-    places: bool = False,
-) -> tuple[Array, Array | None]:
-    """Return the rows of `src` reduced to targets, and where extreme values come from if `places` says so."""
-    given = rows(who, src, index, dim)
-    _refuse(given, name, how)
-    if out is not None:
-        dim_size = _size_of(out, given, dim_size)
-    size = number_of_targets(given, dim_size)
+) -> Array:
+    """Return the rows of `src` reduced to targets."""
+    given, size = _asked(who, name, src, index, dim, dim_size, out, how)
     if out is None:
         try:
             work = dispatch.empty(given.shape(size), given.src.dtype.newbyteorder("="))
         except ValueError as error:
             raise ShapeError(f"{who}: the result would have shape {given.shape(size)}: {error}") from None
-        work.fill(_neutral(name, work.dtype))
+        work.fill(steps.neutral(name, work.dtype))
     else:
         out = _checked(out, given.shape(size), given)
-        given, work = given.apart(out), _worked_on(out, apart=places or not _is_one_step(name, how))
+        given, work = given.apart(out), _worked_on(out, apart=not _is_one_step(name, how))
     _reduce(work, given, name, how, 0)
     if out is None and name in _COMPARES:
         _clear_empty(work, given, name, how)
-    found = steps.places(given, work, how.threads) if places else None
-    if found is not None and out is not None:  # what no row exceeded comes from none
-        found[(work == out) | ((work != work) & (out != out))] = given.src.shape[given.dim]
-    return _returned(work, out), found
+    return _returned(work, out)
+
+
+def extreme(
+    who: str, name: str, src: Any, index: Any, dim: Any, dim_size: Any, out: Any, threads: int | None
+) -> tuple[Array, Array]:
+    """Return the greatest or least rows of `src` by targets, and where they come from."""
+    given, size = _asked(who, name, src, index, dim, dim_size, out, How(threads, None))
+    if out is not None:
+        out = _checked(out, given.shape(size), given)
+    try:
+        values, places = extremes(given, size, name, out, threads)
+    except ValueError as error:
+        raise ShapeError(f"{who}: the result would have shape {given.shape(size)}: {error}") from None
+    return _returned(values, out), places
+
+
+def _asked(who: str, name: str, src: Any, index: Any, dim: Any, dim_size: Any, out: Any, how: How) -> tuple[Rows, int]:
+    """Return the checked rows of a call, and how many targets there are."""
+    given = rows(who, src, index, dim)
+    _refuse(given, name, how)
+    return given, number_of_targets(given, dim_size if out is None else _size_of(out, given, dim_size))
 
 
 def reduced_into(data: Any, dim: Any, index: Any, src: Any, name: str, include_self: bool, out: Any, how: How) -> Array:
@@ -136,12 +150,12 @@ def _divide(work: Array, given: Rows, own: int, how: How) -> None:
 def _start_afresh(work: Array, given: Rows, name: str, how: How) -> None:
     """Write what changes no row to the targets that have one."""
     mask = steps.touched(given, work.shape[given.dim], how.threads)
-    np.copyto(work[_covered(given)], _neutral(name, work.dtype), where=mask)
+    np.copyto(work[_covered(given)], steps.neutral(name, work.dtype), where=mask)
 
 
 def _clear_empty(work: Array, given: Rows, name: str, how: How) -> None:
     """Write 0 to targets that have no row: these are among those that hold what they began with."""
-    unchanged = work == _neutral(name, work.dtype)
+    unchanged = work == steps.neutral(name, work.dtype)
     if unchanged.any():
         work[unchanged & ~steps.touched(given, work.shape[given.dim], how.threads)] = 0
 
@@ -149,17 +163,6 @@ def _clear_empty(work: Array, given: Rows, name: str, how: How) -> None:
 def _covered(given: Rows) -> tuple[slice, ...]:
     """Return the part of the targets that the index can name: it may be smaller than `data` off `dim`."""
     return tuple(slice(None) if at == given.dim else slice(n) for at, n in enumerate(given.targets.shape))
-
-
-def _neutral(name: str, dtype: np.dtype[Any]) -> Array:
-    if name not in _COMPARES:
-        return np.array(name == "mul", dtype)
-    if dtype.kind in "iu":
-        bounds = np.iinfo(dtype)
-        return np.array(bounds.min if name == "max" else bounds.max, dtype)
-    if dtype.kind == "b":
-        return np.array(name == "min", dtype)
-    return np.array(-np.inf if name == "max" else np.inf, dtype)
 
 
 def _row(given: Rows) -> DType:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..arguments.arrays import Array
 from ..errors import SpecError
-from .compose import How, reduced, reduced_into
+from .compose import How, extreme, reduced, reduced_into
 
 _NAMES = {"sum": "sum", "add": "sum", "mul": "mul", "prod": "mul", "mean": "mean", "max": "max", "min": "min"}
 _TORCH_NAMES = {"sum": "sum", "prod": "mul", "mean": "mean", "amax": "max", "amin": "min"}
@@ -43,7 +43,7 @@ def scatter(
 
     """
     name = _named(reduce, _NAMES)
-    return reduced("scatter", name, src, index, dim, dim_size, out, How(threads, accumulate))[0]
+    return reduced("scatter", name, src, index, dim, dim_size, out, How(threads, accumulate))
 
 
 def scatter_sum(
@@ -57,7 +57,7 @@ def scatter_sum(
     accumulate: str | None = None,
 ) -> Array:
     """Return the sum of the rows of each target, 0 where there is none; arguments are those of `scatter`."""
-    return reduced("scatter_sum", "sum", src, index, dim, dim_size, out, How(threads, accumulate))[0]
+    return reduced("scatter_sum", "sum", src, index, dim, dim_size, out, How(threads, accumulate))
 
 
 scatter_add = scatter_sum
@@ -74,7 +74,7 @@ def scatter_mul(
     accumulate: str | None = None,
 ) -> Array:
     """Return the product of the rows of each target, 1 where there is none; arguments are those of `scatter`."""
-    return reduced("scatter_mul", "mul", src, index, dim, dim_size, out, How(threads, accumulate))[0]
+    return reduced("scatter_mul", "mul", src, index, dim, dim_size, out, How(threads, accumulate))
 
 
 def scatter_mean(
@@ -91,7 +91,7 @@ def scatter_mean(
 
     Arguments are those of `scatter`.
     """
-    return reduced("scatter_mean", "mean", src, index, dim, dim_size, out, How(threads, accumulate))[0]
+    return reduced("scatter_mean", "mean", src, index, dim, dim_size, out, How(threads, accumulate))
 
 
 def scatter_max(
@@ -109,9 +109,7 @@ def scatter_max(
     held what no row exceeds. Of equal ones the first counts; a NaN is the greatest, and the first NaN's place is
     given. Arguments are those of `scatter`; the places are int64.
     """
-    values, found = reduced("scatter_max", "max", src, index, dim, dim_size, out, How(threads, None), places=True)
-    assert found is not None
-    return values, found
+    return extreme("scatter_max", "max", src, index, dim, dim_size, out, threads)
 
 
 def scatter_min(
@@ -127,9 +125,7 @@ def scatter_min(
 
     As `scatter_max`: here a NaN is the least.
     """
-    values, found = reduced("scatter_min", "min", src, index, dim, dim_size, out, How(threads, None), places=True)
-    assert found is not None
-    return values, found
+    return extreme("scatter_min", "min", src, index, dim, dim_size, out, threads)
 
 
 def scatter_reduce(

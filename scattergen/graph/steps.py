@@ -1,23 +1,15 @@
-"""The compiled steps that the reductions are made of: apply rows, count them, mark targets, find places."""
+"""The compiled steps that the reductions are made of: apply rows, count them, mark targets."""
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..api import scatter_elements
 from ..arguments import arrays
-from ..arguments.addressing import Numbers
 from ..arguments.arrays import Array
-from ..call import accumulated, direct, dispatch
-from ..lower import lower
-from ..lower.layout import LAYOUTS
-from ..operators import dtypes
-from ..operators.dtypes import DTYPES
+from ..call import accumulated, dispatch
 from ..operators.ops import OPS
 from .targets import Rows
 
@@ -29,6 +21,18 @@ _FEW = 1 << 14
 
 _SMALL = 1 << 14
 """To check so many indices once more, in a call that was seen before, takes less time than to prepare a call."""
+
+
+def neutral(name: str, dtype: np.dtype[Any]) -> Array:
+    """Return what a reduction starts from: it changes no row."""
+    if name not in ("max", "min"):
+        return np.array(name == "mul", dtype)
+    if dtype.kind in "iu":
+        bounds = np.iinfo(dtype)
+        return np.array(bounds.min if name == "max" else bounds.max, dtype)
+    if dtype.kind == "b":
+        return np.array(name == "min", dtype)
+    return np.array(-np.inf if name == "max" else np.inf, dtype)
 
 
 def apply(
@@ -74,96 +78,3 @@ def touched(given: Rows, size: int, threads: int | None) -> Array:
 
 def _targets(once: Array, size: int, dim: int) -> tuple[int, ...]:
     return (*once.shape[:dim], size, *once.shape[dim + 1 :])
-
-
-def places(given: Rows, values: Array, threads: int | None) -> Array:
-    """Return, for each target, the first place along `dim` of a row that equals its value, or is a NaN.
-
-    int64, and ``src.shape[dim]`` where there is none. `values`, C-contiguous, are extreme ones: where a row is a NaN,
-    so is its target.
-    """
-    src = np.require(given.src.astype(values.dtype, copy=False), requirements=("C", "A"))
-    out = dispatch.empty(values.shape, np.dtype(np.int64))
-    row = dtypes.of_numpy(values.dtype, f"{given.who}: src")
-    element = lower.element(row, "add")[0] if row.kind == "signed" else row  # equal bits are equal integers
-    dim, size = given.dim, values.shape[given.dim]
-    if not src.size:
-        out.fill(src.shape[dim])
-        return out
-    index, layout = _walked(given, size)
-    kernel = direct.kernel("places", element, DTYPES["i32" if index.itemsize == 4 else "i64"])
-    have = direct.ready(kernel, src, out)
-    if have is None:
-        return _places_by_numpy(given, values, src)
-    traffic = src.size * (2 * src.itemsize + 1)
-    position = direct.run(have, layout, direct.most_threads(traffic, threads), out, values, index, src)
-    if position >= 0:
-        raise dispatch.out_of_bounds(arrays.prepare(_OP, 18, dim, "max", values, given.targets, src, None))
-    return out
-
-
-def _walked(given: Rows, size: int) -> tuple[Array, tuple[int, ...]]:
-    """Return the index, or a copy that can be walked, native and aligned, and the layout for it."""
-    index, dim = given.targets.astype(dtypes.native(given.targets.dtype), copy=False), given.dim
-    if index.flags.aligned:
-        layout = places_layout(index.shape, index.strides, index.itemsize, dim, size)
-        if layout is not None:
-            return index, layout
-    index = np.array(index, order="C")
-    layout = places_layout(index.shape, index.strides, index.itemsize, dim, size)
-    assert layout is not None
-    return index, layout
-
-
-@lru_cache(maxsize=256)
-def places_layout(shape: Numbers, strides: Numbers, item: int, dim: int, size: int) -> tuple[int, ...] | None:
-    """Return the layout of the places form for `size` targets along `dim`; the other arrays are C-contiguous.
-
-    `shape`, and `strides` in bytes, are those of the index, whose elements have `item` bytes. None where three strides
-    do not walk it: one for the dims before `dim`, one for `dim`, and one for those after it.
-    """
-    before, count, inner = math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
-    parts = slice(0, dim), slice(dim, dim + 1), slice(dim + 1, None)
-    walk = [stride for part in parts if (stride := _stride(shape[part], strides[part], item)) is not None]
-    if len(walk) < len(parts):
-        return None
-    outer, step, along = walk
-    return LAYOUTS["places"].pack(
-        {
-            "OUTER": before,
-            "COUNT": count,
-            "INNER": inner,
-            "SIZE": size,
-            "TOTAL": before * size * inner,
-            "OUT_OUTER": size * inner,
-            "OUT_AXIS": inner,
-            "INDEX_OUTER": outer,
-            "INDEX_STEP": step,
-            "INDEX_INNER": along if inner > 1 else 0,
-            "UPDATE_OUTER": count * inner,
-            "UPDATE_STEP": inner,
-        }
-    )
-
-
-def _stride(shape: Numbers, strides: Numbers, item: int) -> int | None:
-    """Return the one stride, in elements, that walks all these dims in their order; None where there is none."""
-    many = [(extent, stride) for extent, stride in zip(shape, strides, strict=True) if extent > 1]
-    for (_, stride), (extent, following) in pairwise(many):
-        if stride != extent * following:
-            return None
-    stride, rest = divmod(many[-1][1] if many else 0, item)
-    return None if rest else stride
-
-
-def _places_by_numpy(given: Rows, values: Array, src: Array) -> Array:
-    """Return what the kernel gives, where there is none: the last write, of those in reverse, is the first place."""
-    dim, count = given.dim, src.shape[given.dim]
-    best: Any = np.take_along_axis(values, given.targets, dim)
-    equal = (src == best) | (src != src)
-    out = np.full(values.shape, count, np.int64)
-    for place in range(count - 1, -1, -1):
-        at = (slice(None),) * dim + (slice(place, place + 1),)
-        target = given.targets[at]
-        np.put_along_axis(out, target, np.where(equal[at], place, np.take_along_axis(out, target, dim)), dim)
-    return out

@@ -53,7 +53,8 @@ REDUCING: dict[str, Operation] = {
 OPERATIONS: dict[str, Operation] = {
     **REDUCING,
     "convert": Operation(("half",), "="),
-    "first": Operation(("bool", *_ORDERED)),
+    "argmax": Operation(_ORDERED, "", "greater", _ORDERED, comparison=">", comparative="greater"),
+    "argmin": Operation(_ORDERED, "", "less", _ORDERED, comparison="<", comparative="less"),
     "gather": Operation(("word",)),
     "take": Operation(("word",)),
     "suffix": Operation(("float", "complex"), "*=", "product", ("complex",)),
@@ -152,10 +153,10 @@ FORMS: dict[str, Form] = {
             operations=("convert",),
         ),
         Form(
-            "places",
-            "for every target the first place along the axis whose update equals it",
-            kinds=("bool", "unsigned", "signed", "float", "half"),
-            operations=("first",),
+            "extremes",
+            "the extreme update of each target, and the first place along the axis that has it",
+            kinds=_ORDERED,
+            operations=("argmax", "argmin"),
         ),
         Form(
             "grad",

@@ -190,7 +190,13 @@ LAYOUTS: dict[str, Layout] = {
     "windows": _WINDOWS,
     "rings": _WINDOWS,
     "flat": Layout("elements", TOTAL="elements", WIDENS="1: halves become floats; 0: floats become halves"),
-    "places": Layout("elements", **_COLUMNS, INDEX_INNER="from one index in a row to the next", **_COLUMNS_OF_UPDATES),
+    "extremes": Layout(
+        "elements",
+        AFRESH="1: values that are there exceed no update, and become 0 where none comes; 0: they stay",
+        **_COLUMNS,
+        INDEX_INNER="from one index in a row to the next",
+        **_COLUMNS_OF_UPDATES,
+    ),
     "grad": Layout(
         "elements",
         LOOPS="number of loops",

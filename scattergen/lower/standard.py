@@ -23,7 +23,7 @@ SPECS: tuple[str, ...] = tuple(
 
 HELPING: tuple[str, ...] = (
     "flat_f16_i64_convert",
-    *(f"places_{element}_i64_first" for element in ("f32", "f64", "i32", "i64", "bool")),
+    *(f"extremes_{element}_i64_arg{end}" for element in ("f32", "f64", "i32", "i64") for end in ("max", "min")),
     *(f"grad_w32_i64_k{depth}_{step}" for depth in (1, 2) for step in ("gather", "take")),
     *(f"grad_f32_i64_k{depth}_{step}" for depth in (1, 2) for step in ("suffix", "prefix", "ties", "share")),
 )
