@@ -187,6 +187,11 @@ def test_what_is_no_list_of_specs_is_refused(specs: Any) -> None:
         scattergen.compile_all(specs)
 
 
+def test_what_cannot_be_called_is_refused_before_anything_is_built() -> None:
+    with pytest.raises(SpecError, match=r"on_done=.*: allowed is a function"):
+        scattergen.compile_all(["scatter_nd_f32_i64_r1k1_add"], on_done="print")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, "two"])
 def test_a_number_of_compilers_that_means_nothing_is_refused(jobs: Any, tmp_path: Path) -> None:
     for call in (scattergen.compile_all, lambda specs, jobs: aot.build(specs, tmp_path / "built", jobs=jobs)):

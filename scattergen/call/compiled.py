@@ -182,14 +182,25 @@ def compile_all(
 ) -> list[Kernel]:
     """Return the kernels of `specs` in their order, those that nobody has yet built side by side.
 
-    A server calls this when it starts, so that no later call waits for a compiler. `jobs` is how many
-    compilers run at a time, by default as many as there are cores to use. `on_done` is called in this
-    thread for every kernel that is there. Raises as `compile` does, once the compilers that run have ended.
+    A server calls this when it starts, so that no later call waits for a compiler.
+
+    Args:
+        specs: each an `OpSpec` or its text.
+        jobs: how many compilers run at a time, 1 or more; None: as many as there are cores to use.
+        on_done: called in this thread for every kernel that is there, with its ``name``, ``origin``, ``seconds``,
+            ``number`` and the ``total``.
+
+    Raises:
+        SpecError (ValueError): any of these will not do; nothing is built.
+        CompilerNotFound, CompileError, KernelUnavailable: a kernel cannot be had; the compilers that run have ended.
+
     """
     from concurrent.futures import ThreadPoolExecutor, as_completed  # imports logging: not for `import scattergen`
 
     if isinstance(specs, (str, OpSpec)) or not isinstance(specs, Iterable):
         raise SpecError("specs", specs, "a list of specs; scattergen.compile takes one")
+    if on_done is not None and not callable(on_done):
+        raise SpecError("on_done", on_done, "a function of what was done, or None")
     at_a_time = machine.compilers(jobs)
     asked = [operator_spec(spec) for spec in specs]
     needed = {spec: lower.variants(spec) for spec in asked}
