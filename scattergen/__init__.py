@@ -172,7 +172,7 @@ def use(folder: str | os.PathLike[str]) -> Folder:
 
     Kernels that are loaded already stay. A folder that is of no use here (another machine, CPU, ABI or
     scattergen, or damaged) is refused with a RuntimeWarning, its ``refusal`` says why, and calls go to the
-    next source.
+    next source: nothing is raised.
     """
     from .call import dispatch
     from .load import prebuilt

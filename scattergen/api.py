@@ -140,7 +140,8 @@ def scatter(
 ) -> np.ndarray[Any, Any]:
     """Return what ONNX Scatter gives: `scatter_elements` without reductions, deprecated from opset 11 on.
 
-    Arguments and exceptions are those of `scatter_elements`.
+    Arguments, shapes, types and exceptions are those of `scatter_elements`; with an opset of 11 or more it warns
+    (DeprecationWarning).
     """
     if isinstance(opset, int) and opset >= 11:
         warnings.warn("Scatter is deprecated since opset 11: use scatter_elements", DeprecationWarning, stacklevel=2)

@@ -39,7 +39,7 @@ def sources(spec: OpSpec | KernelSpec | str) -> dict[str, str]:
 def show(spec: OpSpec | KernelSpec | str) -> str:
     """Return the C of `spec` exactly as it is compiled; of an operator's spec, that of all its kernels.
 
-    `spec` is an OpSpec, a KernelSpec or the text of one. Raises SpecError (ValueError).
+    Raises `SpecError` (ValueError) for what is neither an operator's spec, nor a kernel's, nor the text of one.
     """
     return "\n".join(sources(spec).values())
 
@@ -47,7 +47,8 @@ def show(spec: OpSpec | KernelSpec | str) -> str:
 def env() -> dict[str, Any]:
     """Return what decides how calls are served here: versions, compiler, CPU, threads, paths, settings.
 
-    Plain values that `json` can write. Runs the compiler to ask for its version.
+    Plain values that `json` can write. Runs the compiler to ask for its version. Raises `SettingError` (ValueError)
+    for a variable whose value means nothing.
     """
     chosen = config.settings()
     store = location.choose(chosen.cache_dir, os.environ)

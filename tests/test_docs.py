@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import scattergen
-from scattergen import graph
+from scattergen import at, graph
 from scattergen.operators.ops import OPS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,11 +48,43 @@ def test_the_guide_has_what_a_compiled_kernel_has() -> None:
 
 
 @pytest.mark.parametrize(
-    "function", [scattergen.scatter_elements, scattergen.scatter_nd, graph.scatter, graph.scatter_reduce]
+    ("function", "argument"),
+    [
+        (scattergen.scatter_elements, "out"),
+        (scattergen.scatter_nd, "out"),
+        (scattergen.tensor_scatter, "out"),
+        (graph.scatter, "out"),
+        (graph.scatter_reduce, "out"),
+        (at.add, "a"),
+        (at.put_along_axis, "arr"),
+    ],
 )
-def test_the_rule_for_an_output_stands_with_the_argument(function: Callable[..., object]) -> None:
-    out = re.split(r"\n        \w+: ", (function.__doc__ or "").partition("        out: ")[2])[0]
-    assert "Nothing else may write to it meanwhile, not even to elements that no index names." in " ".join(out.split())
+def test_the_rule_for_an_array_that_is_written_stands_with_the_argument(
+    function: Callable[..., object], argument: str
+) -> None:
+    said = re.split(r"\n        \w+: ", (function.__doc__ or "").partition(f"        {argument}: ")[2])[0]
+    assert re.search(
+        r"Nothing else may write to it meanwhile, not even to (elements|positions) ", " ".join(said.split())
+    )
+
+
+FUNCTIONS = [
+    (module, name)
+    for module, names in ((scattergen, scattergen.__all__), (at, at.__all__), (graph, graph.__all__))
+    for name in names
+    if inspect.isfunction(getattr(module, name)) and name != "get_num_threads"
+]
+
+
+@pytest.mark.parametrize(("module", "name"), FUNCTIONS, ids=lambda one: getattr(one, "__name__", one))
+def test_a_public_function_says_what_it_raises(module: object, name: str) -> None:
+    text = " ".join((getattr(module, name).__doc__ or "").split())
+    assert re.search(r"\bRaises\b|exceptions are those of|in arguments and exceptions|is raised", text)
+
+
+@pytest.mark.parametrize("name", graph.__all__)
+def test_a_function_of_graphs_says_whose_it_is(name: str) -> None:
+    assert re.search(r"torch_scatter|torch\.Tensor|As `scatter_max`", getattr(graph, name).__doc__ or "")
 
 
 def test_the_semantics_have_examples() -> None:

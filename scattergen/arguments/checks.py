@@ -27,7 +27,7 @@ def find_bad(indices: Any, shape: Sequence[int], axis: int | None = None, *, lim
     """Return where values of `indices` are out of bounds: int64 of shape (found, rank of indices), in row-major order.
 
     Args:
-        indices: int32 or int64.
+        indices: int32 or int64, of rank 1 or more for `scatter_nd`, else any.
         shape: that of the operators' `data`.
         axis: for `scatter_elements` and `scatter` the dim that all values address; None for `scatter_nd`,
             whose tuples along the last dim of `indices` address the first dims.

@@ -191,7 +191,8 @@ _IDIOMS: dict[Callable[..., None], Idiom] = {
 def explain(function: Callable[..., None], /, a: Any, indices: Any, b: Any, *axis: int | None) -> Explanation | str:
     """Return what ``function(a, indices, b)`` would run, without running it; as a text, why NumPy answers it.
 
-    `function` is one of this module's. The kernel is made ready; values of `indices` are not looked at.
+    `function` is one of this module's, `axis` that of `put_along_axis`. The kernel is made ready; values of `indices`
+    are not looked at. Raises what the call would raise, and `ScattergenError` for another function.
     """
     idiom = _IDIOMS.get(function)
     if idiom is None:

@@ -53,12 +53,19 @@ class Bound:
 def bind(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Bound:
     """Return ``function(*args, **kwargs)`` bound to its arrays, to be run in a loop.
 
-    `function` is one of scattergen's operators. Shapes, types and attributes are checked now, and the arrays
-    must be such that they can be read where they are. Without `out` one is made: `Bound.out`. With
-    ``out=data`` each run goes on from the result of the one before.
+    Args:
+        function: one of scattergen's operators.
+        *args: the arguments of the call, arrays of the shapes and types that it takes: no lists, and nothing else that
+            cannot be read where it is.
+        **kwargs: its other arguments, but ``duplicates="refuse"``. Without `out` an array is made: `Bound.out`. With
+            ``out=data`` each run goes on from the result of the one before. Nothing else may write to it during a
+            run, not even to elements that no index names.
 
     Raises:
-        ShapeError and SpecError (ValueError), DTypeError (TypeError).
+        ShapeError and SpecError (ValueError), DTypeError (TypeError): what the call would raise, but for the values of
+            indices, which each run checks; arrays that cannot be read where they are.
+        CompilerNotFound, CompileError, KernelUnavailable (RuntimeError): the kernel cannot be had.
+        ScattergenError: `function` is another one.
 
     """
     return Bound(*arguments_of("bind", function, *args, **kwargs))

@@ -98,8 +98,18 @@ def _summary(form: str) -> str:
 def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanation:
     """Return what ``function(*args, **kwargs)`` would run, without running it.
 
-    `function` is one of scattergen's operators. The kernel is made ready (built, if it has to be);
-    arguments are checked as in the call, except for the values of `indices`.
+    Args:
+        function: one of scattergen's operators.
+        *args: the arguments of the call; the values of `indices` are not looked at.
+        **kwargs: its other arguments, but ``duplicates="refuse"``.
+
+    The kernel is made ready (built, if it has to be).
+
+    Raises:
+        ShapeError and SpecError (ValueError), DTypeError (TypeError): what the call would raise.
+        CompileError, KernelUnavailable (RuntimeError): the kernel cannot be had.
+        ScattergenError: `function` is another one.
+
     """
     return explain_arguments(*arguments_of("explain", function, *args, **kwargs))
 

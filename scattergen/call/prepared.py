@@ -92,9 +92,17 @@ class Prepared:
         return self._indices.view()
 
     def __call__(self, data: Any, updates: Any, out: Any = None) -> Array:
-        """Return what the operator gives for these indices; `out` takes the result and may be `data` itself.
+        """Return what the operator gives for these indices.
 
-        Any type of elements will do. Raise `ShapeError` (ValueError) or `DTypeError` (TypeError).
+        Args:
+            data: of the shape that was prepared for, any type that the reduction takes.
+            updates: the type of `data`, in the shape that the operator takes beside these indices.
+            out: array of the shape and type of `data` for the result; may be `data` itself. A failed call leaves it
+                untouched. Nothing else may write to it meanwhile, not even to elements that no index names.
+
+        Raises:
+            ShapeError (ValueError), DTypeError (TypeError).
+
         """
         result = self._recent[_kind(data, out)](data, self._indices, updates, out)
         return self._run(data, updates, out) if result is None else result
@@ -172,14 +180,16 @@ def prepare(
     """Return indices that are checked for data of a shape, once: call it with `data` and `updates`, many times.
 
     Args:
-        indices: int32 or int64; copied, so that later writes to it change nothing.
+        indices: int32 or int64, in the shape that the operator takes; copied, so that later writes to it change
+            nothing.
         data_shape: the shape of every `data` to come.
-        axis: that of `scatter_elements`; None for `scatter_nd`, whose tuples lie along the last dim.
-        reduction: one of none, add, mul, max, min.
+        axis: that of `scatter_elements` (ONNX ScatterElements); None for `scatter_nd` (ONNX ScatterND), whose tuples
+            lie along the last dim.
+        reduction: one of none, add, mul (from opset 16), max, min (from 18).
         opset: the ONNX opset whose rules hold: those of the newest version of the operator up to it. There is no
             upper limit: 99 means the last version.
         threads: most threads of a call; results do not depend on it.
-        unique: a promise that no two updates have one target.
+        unique: a promise that no two updates have one target. Where it is wrong, any of them may win.
 
     Raises:
         IndexOutOfBounds (IndexError), ShapeError and SpecError (ValueError), DTypeError (TypeError).

@@ -23,10 +23,12 @@ def scatter(
     threads: int | None = None,
     accumulate: str | None = None,
 ) -> Array:
-    """Return the rows of `src` reduced by `index`: entry i along `dim` goes to target index[i].
+    """Return the rows of `src` reduced by `index`, as torch_scatter does: entry i along `dim` goes to target index[i].
+
+    The result has the type of `src`, and its shape but for `dim_size` along `dim`.
 
     Args:
-        src: rank r >= 1, any type that `scatter_elements` takes.
+        src: rank r >= 1, numbers or bool (no mean of bool, no max and min of complex numbers).
         index: int32 or int64, each in [0, dim_size): of rank 1, along `dim`; or of the shape of `src`, or
             lacking its last dims, or with size 1 in some.
         dim: in [-r, r-1].
@@ -56,7 +58,10 @@ def scatter_sum(
     threads: int | None = None,
     accumulate: str | None = None,
 ) -> Array:
-    """Return the sum of the rows of each target, 0 where there is none; arguments are those of `scatter`."""
+    """Return the sum of the rows of each target, 0 where there is none: torch_scatter's function of that name.
+
+    Arguments, shapes, types and exceptions are those of `scatter`.
+    """
     return reduced("scatter_sum", "sum", src, index, dim, dim_size, out, How(threads, accumulate))
 
 
@@ -73,7 +78,10 @@ def scatter_mul(
     threads: int | None = None,
     accumulate: str | None = None,
 ) -> Array:
-    """Return the product of the rows of each target, 1 where there is none; arguments are those of `scatter`."""
+    """Return the product of the rows of each target, 1 where there is none: torch_scatter's function of that name.
+
+    Arguments, shapes, types and exceptions are those of `scatter`.
+    """
     return reduced("scatter_mul", "mul", src, index, dim, dim_size, out, How(threads, accumulate))
 
 
@@ -87,9 +95,9 @@ def scatter_mean(
     threads: int | None = None,
     accumulate: str | None = None,
 ) -> Array:
-    """Return the mean of the rows of each target, 0 where there is none; of integers, rounded towards -infinity.
+    """Return the mean of the rows of each target, 0 where there is none: torch_scatter's function of that name.
 
-    Arguments are those of `scatter`.
+    That of integers is rounded towards -infinity. Arguments, shapes, types and exceptions are those of `scatter`.
     """
     return reduced("scatter_mean", "mean", src, index, dim, dim_size, out, How(threads, accumulate))
 
@@ -107,7 +115,8 @@ def scatter_max(
 
     Targets without a row have the value 0 and the place ``src.shape[dim]``, and so has the place where `out` already
     held what no row exceeds. Of equal ones the first counts; a NaN is the greatest, and the first NaN's place is
-    given. Arguments are those of `scatter`; the places are int64.
+    given. The function is torch_scatter's of that name. Both arrays have the shape of the result of `scatter`; the
+    places are int64. Arguments, types and exceptions are those of `scatter`.
     """
     return extreme("scatter_max", "max", src, index, dim, dim_size, out, threads)
 
@@ -123,7 +132,7 @@ def scatter_min(
 ) -> tuple[Array, Array]:
     """Return the least of each target's rows, element by element, and where along `dim` it comes from.
 
-    As `scatter_max`: here a NaN is the least.
+    As `scatter_max`, also in arguments and exceptions: here a NaN is the least.
     """
     return extreme("scatter_min", "min", src, index, dim, dim_size, out, threads)
 
@@ -142,8 +151,10 @@ def scatter_reduce(
 ) -> Array:
     """Return `data` with the elements of `src` reduced into it, as ``torch.Tensor.scatter_reduce`` does.
 
+    The result has the shape and type of `data`.
+
     Args:
-        data: rank r >= 1.
+        data: rank r >= 1, numbers or bool (no mean of bool, no amax and amin of complex numbers).
         dim: in [-r, r-1].
         index: int32 or int64, each in [0, data.shape[dim]): rank r, in no dim larger than `src`, off `dim` no larger
             than `data`. One of rank 1 lies along `dim` and is repeated.

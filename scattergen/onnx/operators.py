@@ -60,7 +60,8 @@ def operators(around: Around | None = None) -> list[type[OpRun]]:
     """Return the operators as classes for ``ReferenceEvaluator(model, new_ops=operators())``.
 
     `around`, where given, is called with each `Call` and its result is the node's. The evaluator hands
-    its `new_ops` to subgraphs but not to the model's local functions; `evaluator` does both.
+    its `new_ops` to subgraphs but not to the model's local functions; `evaluator` does both. Nodes raise what
+    scattergen's functions raise.
     """
     return [_operator(name, around) for name in OPERATORS]
 
@@ -68,7 +69,8 @@ def operators(around: Around | None = None) -> list[type[OpRun]]:
 def evaluator(model: Model, around: Around | None = None) -> ReferenceEvaluator:
     """Return ONNX's reference evaluator for `model` with scattergen's operators wherever it meets one.
 
-    `around` is as in `operators`; the node of a `Call` bears the name that `nodes` gives it.
+    `around` is as in `operators`; the node of a `Call` bears the name that `nodes` gives it. Raises `ModelError` for
+    a model that cannot be read, or for one of whose nodes there is no operator.
     """
     return evaluator_of(load(model), operators(around))
 

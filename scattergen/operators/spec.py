@@ -36,7 +36,10 @@ _LACKED: dict[tuple[Kind, str], str] = {
 
 
 class OpSpec(Record):
-    """One operator on one kind of arrays; valid by construction, equal to `OpSpec.parse(str(spec))`."""
+    """One operator on one kind of arrays; valid by construction, equal to `OpSpec.parse(str(spec))`.
+
+    Fields that do not go together raise `SpecError` (ValueError).
+    """
 
     op: Op
     dtype: DType
